@@ -15,7 +15,7 @@
  */
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, watch, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -103,6 +103,29 @@ async function freePort() {
   return port;
 }
 
+/** Number of nodes that can be found in a folder. */
+const nodesOf = (folder) => readdirSync(folder).filter((name) => name.endsWith(".sock")).length;
+
+/**
+ * Waits until so many nodes can be found in a folder. Agents may print before commands find their node, if a command is
+ * typed at once.
+ */
+async function nodesIn(folder, count) {
+  const nodes = () => nodesOf(folder);
+  const changes = watch(folder);
+  try {
+    await new Promise((resolve, reject) => {
+      const late = AbortSignal.timeout(PATIENCE_MS);
+      late.addEventListener("abort", () => reject(new Error(`${nodes()} of ${count} nodes`)));
+      const look = () => nodes() >= count && resolve();
+      changes.on("change", look);
+      look();
+    });
+  } finally {
+    changes.close();
+  }
+}
+
 /** Replaces the addresses of other machines by those of this one, and the ports of NATS by those from `port` on. */
 function here(script, port) {
   const host = { one: "127.0.0.1", two: "127.0.0.2", three: "127.0.0.3" };
@@ -131,8 +154,10 @@ for (const path of typed) {
   test(`${path} works as typed`, { timeout: 10 * PATIENCE_MS }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-guide-"));
     const blocks = blocksOf(path);
-    const environment = { ...process.env, PATH: `${dirname(program)}:${join(root, ".cache/nats/bin")}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "off", WHIMBREL_RUN_DIR: join(folder, "run") };
+    const environment = { ...process.env, PATH: `${dirname(program)}:${join(root, ".cache/nats/bin")}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "127.0.0.1:0", WHIMBREL_RUN_DIR: join(folder, "run") };
     const port = await freePort();
+    const runFolder = join(folder, "run");
+    mkdirSync(runFolder, { mode: 0o700 });
     const open = [];
     /** Words of the document that stand for what a block printed. */
     const names = new Map();
@@ -148,12 +173,15 @@ for (const path of typed) {
         const next = blocks[at + 1];
         const output = next?.words.some((word) => word === "output" || word === "shown") ? next : undefined;
         const script = here([...names].reduce((text, [name, value]) => text.replaceAll(name, value), block.code), port).replaceAll(/^mkdir (?!-p)/gm, "mkdir -p ");
+        const before = nodesOf(runFolder);
         const terminal = new Terminal(folder, script, environment);
         const until = wordOf(block, "until");
         if (until !== undefined) {
           open.push(terminal);
           beside.push(terminal);
           await terminal.until(() => (terminal.out + terminal.err).includes(until), block.code);
+          const [, count] = /^whimbrel (?:run|join|up) (?:.* --nodes (\d+))?/m.exec(script) ?? [, 0];
+          await nodesIn(runFolder, before + Number(count ?? 1));
           terminal.skip();
         } else if (output) {
           const shape = output.words.includes("like") ? shapeOf : (line) => line;
