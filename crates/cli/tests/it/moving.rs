@@ -32,7 +32,8 @@ fn agent_tours_at_every_security_level() {
     let project = "MAS x { agents: trip at \"n1\"; shop at \"n1\"; }";
     let scratch = Scratch::with(&[("x.mas2j", project), ("trip.asl", TRIP), ("shop.asl", "price(tea, 3).\n")]);
     for level in ["open", "authenticated", "signed"] {
-        let CommandOutput { out, err, code, .. } = scratch.run(&["run", "x.mas2j", "--nodes", "3", "--security", level]);
+        let CommandOutput { out, err, code, .. } =
+            scratch.run(&["run", "x.mas2j", "--nodes", "3", "--security", level]);
         let expected = "[trip] begins at n1\n[trip] at n2 tea is 3\n[trip] at n3 tea is 3\n[twin] is at n1\n\
                         [trip] stays: no_such_node\n";
         assert_eq!((out.as_str(), err.as_str(), code), (expected, "", Some(0)), "{level}");
