@@ -1,5 +1,6 @@
 //! Plans that nobody triggers.
 
+use rustc_hash::FxHashMap;
 use whimbrel_acl::Symbol;
 use whimbrel_bdi::syntax::ast::{Literal, Plan, Term, TriggerKind, TriggerOp};
 use whimbrel_bdi::syntax::{Diagnostic, nearest};
@@ -12,11 +13,25 @@ pub(super) fn find(society: &SocietyText, program: &MemberProgram) -> Vec<Diagno
     if !is_closed(society) {
         return Vec::new();
     }
+    let mut said: OccurrencesByName<'_> = FxHashMap::default();
+    for other in &society.programs {
+        for found in &other.occurrences.literals {
+            said.entry(found.functor).or_default().push((other, found));
+        }
+    }
     let own = program.program.plans.iter().filter(|plan| plan.file == program.file);
-    own.filter_map(|plan| warning(society, program, plan)).collect()
+    own.filter_map(|plan| warning(society, program, plan, &said)).collect()
 }
 
-fn warning(society: &SocietyText, program: &MemberProgram, plan: &Plan) -> Option<Diagnostic> {
+/// Occurrences of names, with their programs.
+type OccurrencesByName<'a> = FxHashMap<Symbol, Vec<(&'a MemberProgram, &'a NameOccurrence)>>;
+
+fn warning(
+    society: &SocietyText,
+    program: &MemberProgram,
+    plan: &Plan,
+    said: &OccurrencesByName<'_>,
+) -> Option<Diagnostic> {
     let Term::Literal(event) = &plan.trigger.term else { return None };
     let name = event.functor.as_str();
     let is_belief = plan.trigger.kind == TriggerKind::Belief;
@@ -25,7 +40,7 @@ fn warning(society: &SocietyText, program: &MemberProgram, plan: &Plan) -> Optio
         || is_made(society, plan)
         || is_from_others(event)
         || (is_belief && society.perceives)
-        || society.programs.iter().any(|other| mentions(program, other, event.functor, is_belief));
+        || is_mentioned(society, program, event.functor, is_belief, said);
     if is_silent {
         return None;
     }
@@ -62,15 +77,23 @@ fn is_from_others(event: &Literal) -> bool {
 }
 
 /// Returns true if a program says the name other than in plans for that event, so that the event may happen.
-fn mentions(program: &MemberProgram, other: &MemberProgram, name: Symbol, is_belief: bool) -> bool {
-    let is_same = std::ptr::eq(program, other);
-    let within_own = |found: &NameOccurrence| match found.owner {
-        OccurrenceOwner::Plan(place) => is_same && is_plan_for(other, place, name),
+fn is_mentioned(
+    society: &SocietyText,
+    program: &MemberProgram,
+    name: Symbol,
+    is_belief: bool,
+    said: &OccurrencesByName<'_>,
+) -> bool {
+    let within_own = |other: &MemberProgram, found: &NameOccurrence| match found.owner {
+        OccurrenceOwner::Plan(place) => std::ptr::eq(program, other) && is_plan_for(other, place, name),
         OccurrenceOwner::Other => false,
     };
-    let says = |found: &NameOccurrence| found.functor == name && can_cause(found, is_belief) && !within_own(found);
-    other.occurrences.literals.iter().any(says)
-        || other.occurrences.strings.iter().any(|text| text.contains(name.as_str()))
+    let found = said.get(&name).map(Vec::as_slice).unwrap_or_default();
+    found.iter().any(|(other, found)| can_cause(found, is_belief) && !within_own(other, found))
+        || society
+            .programs
+            .iter()
+            .any(|other| other.occurrences.strings.iter().any(|text| text.contains(name.as_str())))
 }
 
 fn is_plan_for(program: &MemberProgram, place: usize, name: Symbol) -> bool {

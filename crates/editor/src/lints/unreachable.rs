@@ -1,6 +1,7 @@
 //! Plans that can never be chosen.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use whimbrel_acl::Symbol;
 use whimbrel_bdi::syntax::Diagnostic;
 use whimbrel_bdi::syntax::ast::{Literal, Plan, Term};
 
@@ -21,17 +22,22 @@ pub(super) fn find(society: &SocietyText, program: &MemberProgram) -> Vec<Diagno
     {
         return Vec::new();
     }
-    let plans = &program.program.plans;
     let mut warnings = Vec::new();
-    let is_own = |plan: &Plan| plan.file == program.file && !is_made(society, plan);
-    for (place, plan) in plans.iter().enumerate().filter(|(_, plan)| is_own(plan)) {
-        let before = plans.get(..place).unwrap_or_default();
-        warnings.extend(
-            before
-                .iter()
-                .find(|first| !is_made(society, first) && takes_all_of(first, plan))
-                .and_then(|first| warning(first, plan)),
-        );
+    // Plans that apply to all events of their name and number of arguments.
+    let mut general: FxHashMap<(Symbol, usize), Vec<&Plan>> = FxHashMap::default();
+    for plan in &program.program.plans {
+        let Term::Literal(event) = &plan.trigger.term else { continue };
+        if is_made(society, plan) {
+            continue;
+        }
+        let before = general.entry((event.functor, event.args.len())).or_default();
+        if plan.file == program.file {
+            let first = before.iter().find(|first| is_same_event(first, plan));
+            warnings.extend(first.and_then(|first| warning(first, plan)));
+        }
+        if applies_always(plan) {
+            before.push(plan);
+        }
     }
     warnings
 }
@@ -48,16 +54,20 @@ fn warning(first: &Plan, plan: &Plan) -> Option<Diagnostic> {
     Some(warning)
 }
 
-/// Returns true if the plan `first` applies to every event that the later `plan` is for.
-fn takes_all_of(first: &Plan, plan: &Plan) -> bool {
+/// Returns true if two plans are for the same kind of event, with the same name and number of arguments.
+fn is_same_event(first: &Plan, plan: &Plan) -> bool {
     let (Term::Literal(general), Term::Literal(event)) = (&first.trigger.term, &plan.trigger.term) else {
         return false;
     };
-    let is_same_event = (first.trigger.op, first.trigger.kind) == (plan.trigger.op, plan.trigger.kind)
+    (first.trigger.op, first.trigger.kind) == (plan.trigger.op, plan.trigger.kind)
         && (general.functor, general.args.len()) == (event.functor, event.args.len())
-        && (&general.namespace, general.negated) == (&event.namespace, event.negated);
-    let is_open = first.context.is_none() && first.goal_condition.is_none() && has_plain_label(first);
-    is_same_event && is_open && is_general(general)
+        && (&general.namespace, general.negated) == (&event.namespace, event.negated)
+}
+
+/// Returns true if a plan applies to every event of its name and number of arguments.
+fn applies_always(plan: &Plan) -> bool {
+    let is_open = plan.context.is_none() && plan.goal_condition.is_none() && has_plain_label(plan);
+    is_open && matches!(&plan.trigger.term, Term::Literal(event) if is_general(event))
 }
 
 fn has_plain_label(plan: &Plan) -> bool {

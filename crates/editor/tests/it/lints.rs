@@ -202,3 +202,12 @@ fn codes_are_sorted_and_explained() {
         assert!(lints::title(code).is_some());
     }
 }
+
+#[test]
+fn many_plans_are_checked_in_time() {
+    let plans: String = (0..20_000).map(|n| format!("+!g{n}(X) <- !g{}(X).\n", n + 1)).collect();
+    let begun = std::time::Instant::now();
+    assert!(alone(&format!("!g0(1).\n{plans}+!g20000(X).\n")).is_empty());
+    // Comparing each plan with each took minutes.
+    assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+}
