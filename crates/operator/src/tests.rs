@@ -1,6 +1,8 @@
 use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
 use whimbrel_platform::conversations::Wanted;
-use whimbrel_platform::inspection::{Cut, DebugOrder, Detail, FrameSeen, Inspection, IntentionSeen};
+use whimbrel_platform::inspection::{
+    Cut, DebugOrder, Detail, FailureStops, FrameSeen, Inspection, IntentionSeen, ProgramLine,
+};
 
 use super::*;
 
@@ -40,6 +42,14 @@ fn request_encoding_is_stable() {
     let breakpoint = Request::LineBreakpoint { agent: bob(), file: "bob.asl".to_owned(), line: 3, on: false };
     let json = r#"{"version":1,"request":"line_breakpoint","agent":"bob","file":"bob.asl","line":3,"on":false}"#;
     check(breakpoint, json);
+    let over = Request::Debug { agent: bob(), order: DebugOrder::Over };
+    check(over, r#"{"version":1,"request":"debug","agent":"bob","order":"over"}"#);
+    let lines = vec![ProgramLine { file: "bob.asl".to_owned(), line: 3 }];
+    let debugger = DebuggerWanted { lines, failures: FailureStops::Unhandled };
+    let json = r#"{"version":1,"request":"debugger","lines":[{"file":"bob.asl","line":3}],"failures":"unhandled"}"#;
+    check(Request::Debugger(debugger), json);
+    check(Request::StepLines, r#"{"version":1,"request":"step_lines"}"#);
+    check(Request::Paused { limit: 2 }, r#"{"version":1,"request":"paused","limit":2}"#);
     let output = OutputWanted { since: 4, agents: vec!["b*".to_owned()], faults: true };
     let json = r#"{"version":1,"request":"output","wanted":{"since":4,"agents":["b*"],"faults":true},"limit":9}"#;
     check(Request::Output { wanted: output, limit: 9 }, json);

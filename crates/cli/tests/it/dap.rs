@@ -474,6 +474,23 @@ fn hundreds_of_agents_stay_usable() {
 }
 
 #[test]
+fn flood_of_output_delays_no_request() {
+    let site = SocietyFolder::with(&[
+        ("flood.mas2j", "MAS flood { agents: w #50; }"),
+        ("w.asl", "!go.\n+!go\n  <- .print(line);\n     !go.\n"),
+    ]);
+    let mut client = DapClient::start(&site);
+    client.ask("launch", json!({ "program": site.scratch.path().join("flood.mas2j") }));
+    client.ask("configurationDone", Value::Null);
+    client.printed("came too fast and are not shown");
+    let w7 = client.thread("w7");
+    client.ask("pause", json!({ "threadId": w7 }));
+    client.event_that(|event| event["event"] == "stopped" && event["body"]["threadId"] == w7);
+    assert!(client.events.len() < 5_000, "{}", client.events.len());
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[test]
 fn strange_input_ends_the_adapter() {
     let site = shop();
     let mut client = DapClient::start(&site);

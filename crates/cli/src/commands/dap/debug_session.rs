@@ -1,6 +1,7 @@
 //! Session of a client: its requests, and what it is told about the society.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
@@ -16,6 +17,7 @@ use super::agent_threads::{AgentThreads, listed};
 use super::debug_target::DebugTarget;
 use super::evaluation;
 use super::mind_view::MindViews;
+use super::output_backlog::OutputBacklog;
 use super::protocol::{
     self, AttachArguments, ClientMessage, DisconnectArguments, EvaluateArguments, ExceptionArguments,
     InitializeArguments, LaunchArguments, ScopesArguments, SetBreakpointsArguments, ThreadArguments,
@@ -48,6 +50,8 @@ impl PauseMark {
 pub struct DebugSession {
     inputs: Sender<AdapterInput>,
     outgoing: Vec<Value>,
+    /// Lines of the society that wait for the client.
+    printed: Arc<OutputBacklog>,
     is_initialized: bool,
     /// Number that is added to a line for the client.
     offset: i64,
@@ -74,6 +78,7 @@ impl DebugSession {
         Self {
             inputs,
             outgoing: Vec::new(),
+            printed: Arc::default(),
             is_initialized: false,
             offset: 0,
             target: None,
@@ -93,7 +98,9 @@ impl DebugSession {
 
     /// Returns the messages to send.
     pub fn messages(&mut self) -> Vec<Value> {
-        std::mem::take(&mut self.outgoing)
+        let mut messages = self.printed.take();
+        messages.append(&mut self.outgoing);
+        messages
     }
 
     /// Returns true once the client has left.
@@ -117,9 +124,6 @@ impl DebugSession {
                 Ok(response) if response.kind == "response" => {}
                 _ => self.outgoing.push(protocol::output("important", "a message has no `type` and `command`")),
             },
-            AdapterInput::Printed { is_fault, line } => {
-                self.outgoing.push(protocol::output(if is_fault { "stderr" } else { "stdout" }, &line));
-            }
             AdapterInput::Evaluated { request, agent, outcome } => {
                 let body = outcome.map(|text| {
                     let (value, reference) = match &agent {
@@ -130,11 +134,7 @@ impl DebugSession {
                 });
                 self.outgoing.push(protocol::response(&request, body));
             }
-            AdapterInput::Ended(code) => {
-                self.outgoing.push(protocol::event("exited", json!({ "exitCode": code.unwrap_or_default() })));
-                self.outgoing.push(protocol::event("terminated", json!({})));
-            }
-            AdapterInput::Closed(_) => {}
+            AdapterInput::Printed | AdapterInput::Closed(_) => {}
         }
     }
 
@@ -188,7 +188,7 @@ impl DebugSession {
         let (target, method) = if request.command == "launch" {
             let arguments: LaunchArguments = request.arguments()?;
             self.no_debug = arguments.no_debug;
-            (DebugTarget::launch(&arguments, &self.inputs)?, "launch")
+            (DebugTarget::launch(&arguments, &self.inputs, &self.printed)?, "launch")
         } else {
             (DebugTarget::attach(&request.arguments::<AttachArguments>()?)?, "attach")
         };
@@ -360,7 +360,8 @@ impl DebugSession {
         if self.is_ended || self.target.is_none() {
             return;
         }
-        self.tell_output();
+        let printed = Arc::clone(&self.printed);
+        self.target.iter_mut().for_each(|target| target.look_at_output(&printed));
         let ended = self.target.as_mut().and_then(DebugTarget::ended);
         if let Some(code) = ended {
             self.tell_end(code);
@@ -379,18 +380,10 @@ impl DebugSession {
         }
     }
 
-    fn tell_output(&mut self) {
-        let printed = self.target.as_mut().map(DebugTarget::printed).unwrap_or_default();
-        for line in printed {
-            let category = if line.kind.is_fault() { "stderr" } else { "stdout" };
-            self.outgoing.push(protocol::output(category, &format!("[{}] {}", line.agent, line.text)));
-        }
-    }
-
     fn tell_end(&mut self, code: Option<i32>) {
         self.is_ended = true;
-        // Lines that the process printed last are inputs by now.
-        let _ = self.inputs.send(AdapterInput::Ended(code));
+        self.outgoing.push(protocol::event("exited", json!({ "exitCode": code.unwrap_or_default() })));
+        self.outgoing.push(protocol::event("terminated", json!({})));
     }
 
     /// Tells of agents that were paused and are not any more.

@@ -10,13 +10,14 @@ use rustc_hash::FxHashSet;
 use whimbrel::control::{PlatformChoice, RunningNode, choose};
 use whimbrel::projects::project_in;
 use whimbrel_operator::{
-    AgentOrder, AgentsWanted, Answer, DebuggerWanted, MindInfo, OutputEntry, OutputWanted, Request, SourceLines,
+    AgentOrder, AgentsWanted, Answer, DebuggerWanted, MindInfo, OutputFound, OutputWanted, Request, SourceLines,
 };
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::limits::{OUTPUT_ANSWER_LINES_MAX, PAUSED_NAMED_MAX};
 use whimbrel_platform::plain_text::harmless;
 
 use super::AdapterInput;
+use super::output_backlog::OutputBacklog;
 use super::protocol::{AttachArguments, LaunchArguments};
 use crate::commands::child_society::{ChildOutput, ChildSociety, run_command};
 use crate::commands::life::ask_anywhere;
@@ -41,7 +42,11 @@ struct NodeOutput {
 
 impl DebugTarget {
     /// Starts a society that has not begun. Its output goes to the session.
-    pub fn launch(arguments: &LaunchArguments, inputs: &Sender<AdapterInput>) -> anyhow::Result<Self> {
+    pub fn launch(
+        arguments: &LaunchArguments,
+        inputs: &Sender<AdapterInput>,
+        printed: &Arc<OutputBacklog>,
+    ) -> anyhow::Result<Self> {
         let Some(program) = arguments.program.as_deref().filter(|program| !program.is_empty()) else {
             bail!("`program` is missing: the path of a project (.mas2j) or a program (.asl)");
         };
@@ -68,15 +73,17 @@ impl DebugTarget {
         if let Some(folder) = folder {
             command.current_dir(folder);
         }
-        let (inputs, last) = (inputs.clone(), Arc::<Mutex<String>>::default());
+        let (inputs, printed, last) = (inputs.clone(), Arc::clone(printed), Arc::<Mutex<String>>::default());
         let fault = Arc::clone(&last);
         let mut child = ChildSociety::start(command, move |output, line| {
             let is_fault = output == ChildOutput::Error;
             if is_fault && !line.trim().is_empty() {
                 line.clone_into(&mut fault.lock().unwrap_or_else(PoisonError::into_inner));
             }
-            // The session may be ending.
-            let _ = inputs.send(AdapterInput::Printed { is_fault, line: line.to_owned() });
+            if printed.add(is_fault, line.to_owned()) {
+                // The session may be ending.
+                let _ = inputs.send(AdapterInput::Printed);
+            }
         })?;
         let nodes = child.nodes().map_err(|error| {
             let last = last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -201,12 +208,18 @@ impl DebugTarget {
         }
     }
 
-    /// Returns new lines of output. A society that the session began sends its lines itself.
-    pub fn printed(&mut self) -> Vec<OutputEntry> {
+    /// Adds new lines of output. A society that the session began sends its lines itself.
+    pub fn look_at_output(&mut self, printed: &OutputBacklog) {
         if self.is_own() {
-            return Vec::new();
+            return;
         }
-        self.nodes.iter_mut().flat_map(|node| node.take(OUTPUT_ANSWER_LINES_MAX)).collect()
+        for node in &mut self.nodes {
+            let found = node.take(OUTPUT_ANSWER_LINES_MAX);
+            printed.leave_out(found.left_out);
+            for line in found.lines {
+                printed.add(line.kind.is_fault(), format!("[{}] {}", line.agent, line.text));
+            }
+        }
     }
 
     /// Returns the exit code of the society if it has ended; `Some(None)` if the code is not known.
@@ -242,14 +255,14 @@ impl NodeOutput {
         Self { node, since: 0 }
     }
 
-    fn take(&mut self, limit: usize) -> Vec<OutputEntry> {
+    fn take(&mut self, limit: usize) -> OutputFound {
         let wanted = OutputWanted { since: self.since, ..OutputWanted::default() };
         match self.node.ask(&Request::Output { wanted, limit }, Duration::ZERO) {
             Ok(Answer::Output(found)) => {
                 self.since = found.next;
-                found.lines
+                found
             }
-            _ => Vec::new(),
+            _ => OutputFound::default(),
         }
     }
 }

@@ -5,12 +5,13 @@ mod debug_session;
 mod debug_target;
 mod evaluation;
 mod mind_view;
+mod output_backlog;
 mod protocol;
 mod source_breakpoints;
 
 use std::io::{self, BufReader};
 use std::process::ExitCode;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -31,15 +32,8 @@ pub enum AdapterInput {
     Message(Value),
     /// End of the client's messages, with the reason if it is a fault.
     Closed(Option<anyhow::Error>),
-    /// Line that the society printed.
-    Printed {
-        /// True for warnings and failures.
-        is_fault: bool,
-        /// The line.
-        line: String,
-    },
-    /// End of the society, after its last line; with its exit code if that is known.
-    Ended(Option<i32>),
+    /// Notice that lines of the society wait.
+    Printed,
     /// Outcome of an evaluation.
     Evaluated {
         /// Request that it answers.
@@ -58,14 +52,17 @@ pub fn dap(_arguments: &DapArguments) -> anyhow::Result<ExitCode> {
     let mut session = DebugSession::new(inputs);
     let mut looked = Instant::now();
     loop {
-        match received.recv_timeout(LOOK_EVERY) {
-            Ok(AdapterInput::Closed(fault)) => {
-                session.end();
-                // A client that goes without a word leaves nothing behind either.
-                return fault.map_or(Ok(ExitCode::FAILURE), Err);
+        // All that is there, so that requests do not wait behind other inputs.
+        let first = received.recv_timeout(LOOK_EVERY).ok();
+        for input in first.into_iter().chain(received.try_iter()) {
+            match input {
+                AdapterInput::Closed(fault) => {
+                    session.end();
+                    // A client that goes without a word leaves nothing behind either.
+                    return fault.map_or(Ok(ExitCode::FAILURE), Err);
+                }
+                input => session.take(input),
             }
-            Ok(input) => session.take(input),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
         if looked.elapsed() >= LOOK_EVERY {
             session.look();
