@@ -6,7 +6,7 @@ use serde::Serialize;
 use whimbrel_platform::limits::HTTP_HEALTH_KEPT_MS;
 
 use crate::shared::GatewayState;
-use whimbrel_operator::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Request};
+use whimbrel_operator::{Answer, LinkInfo, MemberInfo, MemberState, NodeInfo, Request, StillInfo};
 
 /// Time for which a health answer is reused.
 const KEPT: Duration = Duration::from_millis(HTTP_HEALTH_KEPT_MS);
@@ -17,8 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 #[schemars(rename = "Health")]
 pub struct HealthReport {
-    /// Status: `ok`, or `wrong`.
+    /// Status: `ok`, `stuck` or `wrong`.
     pub status: &'static str,
+    /// Reason why the society is stuck, if it is: nothing happens on any node, and agents wait for messages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<String>,
     /// Faults, in words.
     pub wrong: Vec<String>,
     /// Name of the node, if it answers.
@@ -45,9 +48,15 @@ async fn ask(shared: &GatewayState) -> HealthReport {
     // A node that does not answer in time has that as its fault.
     let facts = tokio::time::timeout(PATIENCE, NodeFacts::ask(shared)).await.unwrap_or_default();
     let wrong = facts.wrong();
+    let stuck = tokio::time::timeout(PATIENCE, facts.stuck(shared)).await.unwrap_or_default();
     let node = facts.node;
     HealthReport {
-        status: if wrong.is_empty() { "ok" } else { "wrong" },
+        status: match (wrong.is_empty(), &stuck) {
+            (false, _) => "wrong",
+            (true, Some(_)) => "stuck",
+            (true, None) => "ok",
+        },
+        stuck,
         wrong,
         up_us: node.as_ref().map_or(0, |node| node.up_us),
         agents: node.as_ref().map_or(0, |node| node.agents),
@@ -85,6 +94,18 @@ impl NodeFacts {
         let gone = |member: &MemberInfo| matches!(member.state, MemberState::Left | MemberState::Silent);
         let takes_part = |peer: &str| self.nodes.iter().any(|member| member.node == peer && !gone(member));
         !self.nodes.is_empty() && link.peer.as_deref().is_some_and(|peer| !takes_part(peer))
+    }
+
+    /// Returns why the society is stuck, if it is. Other nodes are asked only if nothing happens on this one.
+    async fn stuck(&self, shared: &GatewayState) -> Option<String> {
+        let node = self.node.as_ref().filter(|node| node.still.is_some())?;
+        if node.peers.is_empty() {
+            return StillInfo::stuck([node]);
+        }
+        match shared.answer(Request::Totals).await {
+            Answer::Totals(found) if found.silent.is_empty() => StillInfo::stuck(&found.nodes),
+            _ => None,
+        }
     }
 
     /// Faults of the node, its links and its cluster, in words.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::cluster::{Load, Trouble};
+use whimbrel_platform::limits::HEALTH_WAITING_MAX;
 
 /// Facts about a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -45,6 +46,9 @@ pub struct NodeInfo {
     /// agents, little memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wrong: Vec<String>,
+    /// Rest of the node, if nothing happens on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub still: Option<StillInfo>,
     /// Number of lines that agents printed.
     #[serde(default)]
     pub printed: u64,
@@ -60,6 +64,40 @@ pub struct NodeInfo {
     pub address: Option<String>,
     /// Known nodes.
     pub peers: Vec<PeerInfo>,
+}
+
+/// Rest of a node: no message is sent or handled, and no agent has a turn, or will have one at a set time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StillInfo {
+    /// Time since the last message, in microseconds.
+    pub for_us: u64,
+    /// Number of agents with unfinished intentions, which continue only if a message comes.
+    pub waiting: u64,
+    /// Names of some of them.
+    pub agents: Vec<String>,
+}
+
+impl StillInfo {
+    /// Returns, in words, that the society of these nodes is stuck: nothing happens on any of them, and agents wait.
+    /// `None` if it is not. All nodes of the society are to be among them.
+    pub fn stuck<'a>(nodes: impl IntoIterator<Item = &'a NodeInfo>) -> Option<String> {
+        let mut all = Self { for_us: u64::MAX, ..Self::default() };
+        for node in nodes {
+            let still = node.still.as_ref().filter(|_| node.ended.is_none())?;
+            all.for_us = all.for_us.min(still.for_us);
+            all.waiting += still.waiting;
+            all.agents.extend(still.agents.iter().cloned());
+        }
+        let (seconds, many) = (all.for_us / 1_000_000, all.waiting);
+        let agents = if many == 1 { "1 agent waits".to_owned() } else { format!("{many} agents wait") };
+        all.agents.truncate(HEALTH_WAITING_MAX);
+        let more = many.saturating_sub(all.agents.len() as u64);
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let names = all.agents.join(", ");
+        (many > 0).then(|| {
+            format!("nothing has happened for {seconds} s, and {agents} for messages that nobody sends: {names}{more}")
+        })
+    }
 }
 
 /// End of a society, with its remains at that moment.

@@ -30,6 +30,19 @@ pub struct NodeHealth {
     pub agents: usize,
     /// Agents that the node may have.
     pub agents_max: usize,
+    /// Rest of the node, if nothing happens on it.
+    pub still: Option<StillNode>,
+}
+
+/// Rest of a node: no message is sent or handled, and no agent has a turn, or will have one at a set time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StillNode {
+    /// Time since the last message.
+    pub since: Duration,
+    /// Number of agents with unfinished intentions, which continue only if a message comes.
+    pub waiting: usize,
+    /// Names of some of them.
+    pub agents: Vec<Symbol>,
 }
 
 /// End of an agent, or of a family of agents, that exceeded a quota.
@@ -60,6 +73,8 @@ pub(crate) struct HealthRecords {
     /// Agents in late turns, and since when. The watchdog writes it.
     pub late: Mutex<Vec<(Symbol, Time)>>,
     pub unserved_shards: AtomicUsize,
+    /// Messages sent and handled so far, and the time since when there are no more. The watchdog writes it.
+    pub messages: Mutex<(u64, Time)>,
     pub quota_ends: Mutex<VecDeque<(Text, Text, Time)>>,
     /// Agent, refused messages and time of the last of them, for each mailbox that was full; the latest last.
     pub full_mailboxes: Mutex<VecDeque<(Symbol, u64, Time)>>,
@@ -71,6 +86,14 @@ impl HealthRecords {
     /// Replaces the list of late turns.
     pub fn note_late(&self, late: Vec<(Symbol, Time)>) {
         *locked(&self.late) = late;
+    }
+
+    /// Notes how many messages were sent and handled so far.
+    pub fn note_messages(&self, messages: u64, now: Time) {
+        let mut known = locked(&self.messages);
+        if known.0 != messages {
+            *known = (messages, now);
+        }
     }
 
     /// Notes that a quota ended an agent or a family.
@@ -97,6 +120,15 @@ impl HealthRecords {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn still_time_begins_with_last_message() {
+        let health = HealthRecords::default();
+        for (messages, at) in [(3, 10), (5, 20), (5, 30)] {
+            health.note_messages(messages, Time(at));
+        }
+        assert_eq!(*locked(&health.messages), (5, Time(20)));
+    }
 
     #[test]
     fn latest_full_mailboxes_are_kept() {

@@ -67,7 +67,7 @@ pub use durable_agent::{
 };
 pub use ending::Remains;
 pub use external_calls::AskError;
-pub use health::{FullMailbox, NodeHealth, QuotaEnd};
+pub use health::{FullMailbox, NodeHealth, QuotaEnd, StillNode};
 pub use latency::Percentiles;
 pub use loader::{CodeFound, NoPrograms, ProgramLoader};
 pub use memory::{limit_bytes, resident_bytes};

@@ -92,6 +92,8 @@ pub(crate) fn watch(node: &Arc<Node>, holders: &Arc<ShardHolders>, mut unserved:
         if told_at.elapsed() >= TELL_EVERY || long_turns.len() < told {
             let late = long_turns.iter().map(|long| (long.agent.name, long.since_time));
             node.health.note_late(late.collect());
+            let (sent, handled, _) = node.figures();
+            node.health.note_messages(sent + handled, node.now());
             node.look_at_memory();
             node.report_left_out();
             (told_at, told) = (Instant::now(), long_turns.len());

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
-use whimbrel_operator::NodeInfo;
+use whimbrel_operator::{Answer, NodeInfo, Request, StillInfo};
 use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::PsArguments;
-use whimbrel::control::{Survey, platforms, survey};
+use whimbrel::control::{RunningNode, Survey, platforms, survey};
 use whimbrel::duration::age;
 use whimbrel::figures::{bytes, count};
 use whimbrel_terminal as terminal;
@@ -23,6 +23,9 @@ pub const MOMENT: Duration = Duration::from_millis(150);
 #[derive(Serialize)]
 struct ProcessPage {
     nodes: Vec<ProcessRow>,
+    /// Societies on which nothing happens while agents wait, and since when, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    stuck: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -49,17 +52,34 @@ pub fn ps(arguments: &PsArguments) -> anyhow::Result<ExitCode> {
             let survey = survey();
             survey.problems.iter().for_each(|problem| terminal::note(&format!("{problem:#}")));
             let now = figures(&survey);
-            let nodes = platforms(survey.nodes).into_iter().flatten();
-            let rows = nodes.map(|found| {
+            let platforms = platforms(survey.nodes);
+            let stuck = platforms.iter().filter_map(|nodes| stuck(nodes)).collect();
+            let rows = platforms.into_iter().flatten().map(|found| {
                 let messages_per_s = rate(before.get(&found.info.pid), now.get(&found.info.pid));
                 ProcessRow { info: found.info, messages_per_s }
             });
-            let seen = ProcessPage { nodes: rows.collect() };
+            let seen = ProcessPage { nodes: rows.collect(), stuck };
             before = now;
             Ok(seen)
         },
         page,
     )
+}
+
+/// Returns why the society of these nodes is stuck, if it is. Its nodes on other machines are asked, too.
+fn stuck(nodes: &[RunningNode]) -> Option<String> {
+    let first = nodes.first().filter(|first| first.info.still.is_some())?;
+    let is_here = |name: &String| nodes.iter().any(|node| node.info.node == *name);
+    let mut peers = nodes.iter().flat_map(|node| &node.info.peers);
+    let why = if peers.all(|peer| peer.node.as_ref().is_some_and(is_here)) {
+        StillInfo::stuck(nodes.iter().map(|node| &node.info))?
+    } else {
+        match first.ask(&Request::Totals, Duration::ZERO) {
+            Ok(Answer::Totals(found)) if found.silent.is_empty() => StillInfo::stuck(&found.nodes)?,
+            _ => return None,
+        }
+    };
+    Some(format!("{}: {why}", first.info.society))
 }
 
 fn figures(survey: &Survey) -> Before {
@@ -109,7 +129,8 @@ fn page(seen: &ProcessPage, room: PageRoom) -> String {
     let rows: Vec<Vec<TableCell>> = seen.nodes.iter().map(row).collect();
     let wrong = seen.nodes.iter().flat_map(|row| row.info.wrong.iter().map(|what| (&row.info.node, what)));
     let wrong = wrong.map(|(node, what)| format!("\n{}: {}", harmless(node), harmless(what)));
-    table(&COLUMNS, &rows, room.columns) + &wrong.collect::<String>()
+    let stuck = seen.stuck.iter().map(|what| format!("\n{}", harmless(what)));
+    table(&COLUMNS, &rows, room.columns) + &wrong.chain(stuck).collect::<String>()
 }
 
 #[cfg(test)]

@@ -42,6 +42,12 @@ pub const HEALTH_TURN_MS: u64 = 5_000;
 pub const HEALTH_WAIT_MS: u64 = 2_000;
 /// Time for which a node reports an end by a quota, or a full mailbox (milliseconds).
 pub const HEALTH_RECENT_MS: u64 = 60_000;
+/// Time without a message sent or handled from which a node counts as still (milliseconds).
+pub const HEALTH_STILL_MS: u64 = 10_000;
+/// Agents of a still node that are looked at: with more of them, the node does not say what they wait for.
+pub const HEALTH_STILL_AGENTS_MAX: usize = 10_000;
+/// Waiting agents that a still node reports by name.
+pub const HEALTH_WAITING_MAX: usize = 3;
 /// Late turns that a node reports by name.
 pub const HEALTH_LATE_TURNS_MAX: usize = 3;
 /// Ends by quotas that a node reports.

@@ -4,16 +4,23 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use whimbrel_acl::{Symbol, Text};
+use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::cluster::WorkTotals;
-use whimbrel_platform::limits::{HEALTH_LATE_TURNS_MAX, NODE_MEMORY_PERCENT};
+use whimbrel_platform::inspection::AgentActivity;
+use whimbrel_platform::limits::{
+    HEALTH_LATE_TURNS_MAX, HEALTH_STILL_AGENTS_MAX, HEALTH_STILL_MS, HEALTH_WAITING_MAX, NODE_MEMORY_PERCENT,
+};
 use whimbrel_platform::{Time, growth};
 
 use super::Node;
 use crate::cluster::PartitionTable;
-use crate::health::{FullMailbox, NodeHealth, QuotaEnd};
+use crate::health::{FullMailbox, NodeHealth, QuotaEnd, StillNode};
 use crate::memory::{limit_bytes, resident_bytes};
 use crate::shard_handle::ShardHandle;
 use crate::sync::locked;
+
+/// Time in which shards say what their agents do.
+const STILL_PATIENCE: Duration = Duration::from_millis(200);
 
 impl Node {
     /// Gives freed memory back, and looks how much the process has, so that agents which may not fill more of it are
@@ -58,7 +65,35 @@ impl Node {
             full_mailboxes: locked(&self.health.full_mailboxes).iter().map(full).collect(),
             agents,
             agents_max,
+            still: self.still(now),
         }
+    }
+
+    /// Returns the rest of the node. `None` if something happens on it, or may: an agent has a turn, is paused by an
+    /// operator, belongs to a client, or does not say.
+    fn still(&self, now: Time) -> Option<StillNode> {
+        let (_, since) = *locked(&self.health.messages);
+        let since = now - since;
+        let is_quiet = since >= Duration::from_millis(HEALTH_STILL_MS);
+        if !is_quiet || self.with_ams(|ams| ams.agent_count()) > HEALTH_STILL_AGENTS_MAX {
+            return None;
+        }
+        let agents = self.with_ams(|ams| ams.agents().map(|agent| (agent.name, ams.kind(agent))).collect::<Vec<_>>());
+        if agents.iter().any(|(_, kind)| *kind == Some(AgentKind::Session)) {
+            return None;
+        }
+        let names: Vec<Symbol> = agents.into_iter().map(|(name, _)| name).collect();
+        let figures = self.census(&names, STILL_PATIENCE);
+        let acts = |activity| matches!(activity, AgentActivity::Active | AgentActivity::Paused);
+        if figures.len() < names.len() || figures.iter().any(|one| acts(one.activity)) {
+            return None;
+        }
+        let waiting = figures.iter().filter(|one| one.activity == AgentActivity::Waits);
+        let mut agents: Vec<Symbol> = waiting.map(|one| one.name).collect();
+        agents.sort_unstable_by_key(|name| name.as_str());
+        let waiting = agents.len();
+        agents.truncate(HEALTH_WAITING_MAX);
+        Some(StillNode { since, waiting, agents })
     }
 }
 

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use whimbrel_acl::Symbol;
+use whimbrel_operator::StillInfo;
 use whimbrel_platform::limits::{
     HEALTH_MEMORY_PERCENT, HEALTH_NAMES_PERCENT, HEALTH_RECENT_MS, HEALTH_TURN_MS, HEALTH_WAIT_MS,
 };
-use whimbrel_runtime::{FullMailbox, NodeHealth};
+use whimbrel_runtime::{FullMailbox, NodeHealth, StillNode};
 
 use crate::duration::age;
 use crate::figures::bytes;
@@ -35,6 +36,15 @@ pub(super) fn wrong(health: &NodeHealth, memory: Option<u64>, limit: Option<u64>
     }
     wrong.extend(memory.zip(limit).and_then(|(memory, limit)| short_memory(memory, limit, Symbol::bytes_kept())));
     wrong
+}
+
+/// Returns the rest of a node as operators see it.
+pub(super) fn still(still: &StillNode) -> StillInfo {
+    StillInfo {
+        for_us: still.since.as_micros() as u64,
+        waiting: still.waiting as u64,
+        agents: still.agents.iter().map(|name| name.as_str().to_owned()).collect(),
+    }
 }
 
 /// Returns the fault of a process that takes this `memory` of its `limit`, `names` of it for names that it keeps.
@@ -90,6 +100,7 @@ mod tests {
             full_mailboxes: vec![FullMailbox { agent: "clerk".into(), refused: 7, ago: SECOND * 61 }],
             agents: 9,
             agents_max: 10,
+            still: None,
         };
         assert_eq!(wrong(&busy, Some(800 << 20), Some(1_000 << 20)), [""; 0]);
         assert_eq!(wrong(&NodeHealth::default(), None, None), [""; 0]);
@@ -115,6 +126,7 @@ mod tests {
             full_mailboxes: vec![FullMailbox { agent: "clerk".into(), refused: 7, ago: SECOND }],
             agents: 10,
             agents_max: 10,
+            still: None,
         };
         let wrong = wrong(&trouble, Some(950 << 20), Some(1_000 << 20));
         let words = [

@@ -341,6 +341,7 @@ impl OperatorService {
         let counters = self.platform.counters_now();
         let (memory_bytes, memory_limit_bytes) = (whimbrel_runtime::resident_bytes(), whimbrel_runtime::limit_bytes());
         let (printed, faults) = self.platform.output_counts();
+        let health = self.platform.health();
         let peer = |link: LinkStatus| PeerInfo { node: link.node, address: link.address };
         NodeInfo {
             platform: services.platform().as_str().to_owned(),
@@ -359,7 +360,8 @@ impl OperatorService {
             left: counters.left,
             memory_bytes,
             memory_limit_bytes,
-            wrong: health::wrong(&self.platform.health(), memory_bytes, memory_limit_bytes),
+            wrong: health::wrong(&health, memory_bytes, memory_limit_bytes),
+            still: health.still.as_ref().map(health::still),
             printed,
             faults,
             ended: self.platform.remains().map(|remains| end_info(&self.platform, remains)),

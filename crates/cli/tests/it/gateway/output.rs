@@ -59,6 +59,34 @@ fn output_is_watched_and_asked() {
     assert_eq!(node.ask("GET", "/output", "nobody", "").status, 401);
 }
 
+/// A society in which nothing happens while agents wait is stuck for load balancers, for `whimbrel ps`, and not faulty.
+#[test]
+fn waiting_agents_make_society_stuck() {
+    let lone = [("market.mas2j", "MAS office { agents: waiter #2; sleeper; }"), ("waiter.asl", WAITER)];
+    let files: Vec<(&str, &str)> = lone.into_iter().chain([("sleeper.asl", SLEEPER)]).collect();
+    let node = HttpNode::of(Scratch::with(&files), &[]);
+    let health = |node: &HttpNode| node.send("GET", "/health", &[], "");
+    assert_eq!(health(&node).json()["status"], "ok", "it has just begun");
+    node.until(|node| health(node).json()["status"] == "stuck");
+    let seen = health(&node);
+    let text = seen.json()["stuck"].as_str().expect("a reason").to_owned();
+    assert!(
+        seen.status == 200 && text.ends_with("2 agents wait for messages that nobody sends: waiter1, waiter2"),
+        "{text}"
+    );
+    assert_eq!(node.get("/node")["still"]["waiting"], 2);
+    let mut ps = whimbrel();
+    ps.arg("ps").env("WHIMBREL_RUN_DIR", node.scratch.path().join("run"));
+    let listed = crate::CommandOutput::from(ps.output().expect("it runs")).out;
+    assert!(listed.contains(": nothing has happened for ") && listed.ends_with("waiter1, waiter2\n"), "{listed}");
+    // A guest comes for each: nothing is left to wait for.
+    for waiter in ["waiter1", "waiter2"] {
+        let path = format!("/agents/{waiter}/beliefs");
+        assert_eq!(node.ask("POST", &path, ADMIN, r#"{"belief":"guest(eve)","add":true}"#).status, 200);
+    }
+    node.until(|node| health(node).json()["status"] == "ok");
+}
+
 #[test]
 fn activity_tells_waiting_agents() {
     let node = HttpNode::of(office(), &[]);
