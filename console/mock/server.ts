@@ -345,7 +345,7 @@ export class MockNode {
         return { answer: "refusals", total: 1, refusals: [{ at_us: society.startedMs * 1000, node: "n2", event: "refused", reason: "expired", who: "10.0.0.7", action: null, object: "", text: "its certificate is over" }] };
       case "audit": {
         const from = Number(request.before ?? 0);
-        const lines = Array.from({ length: Math.min(request.limit, AUDIT_LINES - from) }, (_, index): Event => ({ at_us: (society.startedMs - 60_000 * (from + index)) * 1000, node: "n1", event: "refused", reason: "forbidden", who: `agent:visitor${from + index + 1}`, action: "send", object: "vault", text: "" }));
+        const lines = Array.from({ length: Math.min(request.limit, AUDIT_LINES - from) }, (_, index): Event => ({ at_us: (society.startedMs - 60_000 * (from + index)) * 1000, node: "n1", event: "refused", reason: "forbidden", who: `agent:visitor${from + index + 1}`, action: "send", object: "vault", text: "", sentence: `agent visitor${from + index + 1} may not send to vault` }));
         const end = from + lines.length;
         return { answer: "audit", refusals: lines, next: end < AUDIT_LINES ? String(end) : null };
       }

@@ -690,6 +690,7 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       await page.getByRole("button", { name: "Audit log" }).click();
       const before = page.locator(".notice-row[role=option]");
       await before.filter({ hasText: "agent:visitor1" }).first().waitFor();
+      await before.filter({ hasText: "agent visitor2 may not send to vault" }).waitFor();
       await page.getByText("200 lines").waitFor();
       await page.getByRole("button", { name: "Earlier" }).click();
       await page.getByText("400 lines").waitFor();

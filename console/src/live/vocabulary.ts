@@ -299,9 +299,9 @@ export type MessageEvent = SentEvent | DiedEvent;
 export type LogLine = Event & { readonly number: number };
 
 /** A refusal; `count` of them, if given. */
-export type RefusedEvent = At & { readonly event: "refused"; readonly reason: string; readonly who: string; readonly action: string | null; readonly object: string; readonly text: string; readonly count?: number };
+export type RefusedEvent = At & { readonly event: "refused"; readonly reason: string; readonly who: string; readonly action: string | null; readonly object: string; readonly text: string; readonly sentence?: string; readonly count?: number };
 /** An action that was permitted and carried out. The text is the reason of its failure, if it failed. */
-export type AllowedEvent = At & { readonly event: "allowed"; readonly who: string; readonly from?: string; readonly action: string; readonly object: string; readonly text: string; readonly count?: number };
+export type AllowedEvent = At & { readonly event: "allowed"; readonly who: string; readonly from?: string; readonly action: string; readonly object: string; readonly text: string; readonly sentence?: string; readonly count?: number };
 
 export interface SniffWanted {
   readonly agents?: readonly string[];

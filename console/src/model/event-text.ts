@@ -17,9 +17,9 @@ export function eventText(event: Event): string {
     case "missed":
       return "messages of this time are missing: the page did not listen, or had no connection to the node";
     case "refused":
-      return `refused ${event.who}: ${event.text || event.reason}`;
+      return event.sentence || `refused ${event.who}: ${event.text || event.reason}`;
     case "allowed":
-      return `${event.who}: ${event.action} ${event.object}`;
+      return event.sentence || `${event.who}: ${event.action} ${event.object}`;
     default:
       return "";
   }

@@ -10,7 +10,7 @@ import { Name } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 
 /** Members with a place of their own. The others are listed by name. */
-const SHOWN = new Set(["at_us", "node", "event", "agent", "who", "text"]);
+const SHOWN = new Set(["at_us", "node", "event", "agent", "who", "text", "sentence"]);
 
 /** Returns the key of a notice. Equal notices in one microsecond share it. */
 function keyOf(event: Event): string {
@@ -24,6 +24,7 @@ function whoOf(event: Event): string {
 
 function wordsOf(event: Event): string {
   if (event.event === "refused" || event.event === "allowed") {
+    if (event.sentence !== undefined && event.sentence !== "") return event.sentence;
     const first = event.event === "refused" ? event.reason.replaceAll("_", " ") : event.from;
     const times = event.count === undefined ? "" : `${count(event.count)} times`;
     return [times, first, event.action, event.object, event.text].filter((part) => part !== null && part !== undefined && part !== "").join(" · ");

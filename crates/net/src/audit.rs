@@ -22,6 +22,7 @@ use time::OffsetDateTime;
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{
     Act, AuditEntry, Auditor, Folded, Folding, Outcome, PerStanding, RefusalCounts, RefusalReason, Refused, Standing,
+    WordedEntry,
 };
 use whimbrel_platform::limits::{AUDIT_FILE_BYTES_MAX, AUDIT_FILES_MAX, AUDIT_QUEUE_MAX};
 
@@ -45,6 +46,8 @@ struct AuditEntryLine<'a> {
     detail: &'a str,
     #[serde(skip_serializing_if = "is_one")]
     count: u64,
+    /// The entry as a sentence, for people.
+    text: String,
 }
 
 fn is_one(count: &u64) -> bool {
@@ -195,6 +198,7 @@ fn line_of(folded: &Folded, now: OffsetDateTime) -> String {
         object,
         detail,
         count: *count,
+        text: WordedEntry::from(folded).sentence(),
     };
     // Texts alone can always be encoded.
     serde_json::to_string(&line).unwrap_or_default()

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ring::digest::{SHA256, digest};
 use serde::Deserialize;
 use time::{Date, Month};
-use whimbrel_platform::audit::{PerStanding, Standing};
+use whimbrel_platform::audit::{PerStanding, Standing, WordedEntry};
 use whimbrel_platform::limits::{AUDIT_FILES_MAX, AUDIT_READ_BYTES_MAX};
 
 use crate::audit::file_of;
@@ -66,6 +66,13 @@ const fn one() -> u64 {
 }
 
 impl AuditLine {
+    /// Returns the entry as a sentence, for people.
+    pub fn sentence(&self) -> String {
+        let Self { reason, who, from, action, object, detail, count, .. } = self;
+        let action = action.as_deref().unwrap_or_default();
+        WordedEntry { reason, who, from, action, object, detail, count: *count }.sentence()
+    }
+
     /// Returns the time in milliseconds since 1970-01-01 UTC; 0 if the line has none.
     pub fn at_ms(&self) -> u64 {
         millis_of(&self.time).unwrap_or_default()

@@ -159,6 +159,9 @@ pub enum Happening {
         object: String,
         /// Details, for people; may be empty.
         text: String,
+        /// Sentence for people: who wanted what, and why not.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        sentence: String,
         /// Number of equal refusals that this event stands for.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         count: u64,
@@ -176,6 +179,9 @@ pub enum Happening {
         object: String,
         /// Reason why the action failed, or the process that asked; may be empty.
         text: String,
+        /// Sentence for people: who did what, on what, from where.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        sentence: String,
         /// Number of equal acts that this event stands for.
         #[serde(default = "one", skip_serializing_if = "is_one")]
         count: u64,

@@ -8,7 +8,7 @@ use std::time::Instant;
 use whimbrel_operator::{Feed, Happening, NodeEvent};
 use whimbrel_platform::Time;
 use whimbrel_platform::audit::{
-    Act, AuditEntry, Auditor, Folded, Folding, Outcome, PerStanding, RefusalCounts, Refused,
+    Act, AuditEntry, Auditor, Folded, Folding, Outcome, PerStanding, RefusalCounts, Refused, WordedEntry,
 };
 use whimbrel_platform::limits::{REFUSALS_KEPT_MAX, SNIFFED_NAME_CHARS_MAX};
 
@@ -72,13 +72,14 @@ impl RecentRefusals {
 
 fn happening(folded: Folded) -> Happening {
     let cut = |text: String| text.chars().take(SNIFFED_NAME_CHARS_MAX).collect::<String>();
+    let sentence = WordedEntry::from(&folded).sentence();
     let Folded { outcome, who, from, action, object, detail, count, .. } = folded;
     let (who, object, text) = (cut(who), cut(object), cut(detail));
     match outcome {
-        Outcome::Allowed => Happening::Allowed { who, from: cut(from), action, object, text, count },
+        Outcome::Allowed => Happening::Allowed { who, from: cut(from), action, object, text, sentence, count },
         Outcome::Refused(reason) => {
             let action = Some(action).filter(|action| !action.is_empty());
-            Happening::Refused { reason: reason.as_str().to_owned(), who, action, object, text, count }
+            Happening::Refused { reason: reason.as_str().to_owned(), who, action, object, text, sentence, count }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Audit vocabulary: refusals with their reasons, and allowed acts. The counters, the audit log and the tests share it.
 
 mod folding;
+mod wording;
 
 use core::net::IpAddr;
 use std::fmt;
@@ -9,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::policy::Action;
 
 pub use folding::{AuditEntry, Folded, Folding, Outcome};
+pub use wording::WordedEntry;
 
 /// Reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

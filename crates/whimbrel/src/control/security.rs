@@ -48,10 +48,11 @@ pub fn audit(service: &OperatorService, before: Option<&str>, limit: usize) -> R
     })?;
     let event = |line: AuditLine| {
         let (at_us, node) = (1_000 * line.at_ms(), service.node().to_owned());
+        let sentence = line.sentence();
         let AuditLine { reason, who, from, action, object, detail: text, count, .. } = line;
         let what = match reason == Outcome::Allowed.as_str() {
-            true => Happening::Allowed { who, from, action: action.unwrap_or_default(), object, text, count },
-            false => Happening::Refused { reason, who, action, object, text, count },
+            true => Happening::Allowed { who, from, action: action.unwrap_or_default(), object, text, sentence, count },
+            false => Happening::Refused { reason, who, action, object, text, sentence, count },
         };
         NodeEvent { at_us, node, what }
     };
