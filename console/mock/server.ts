@@ -68,7 +68,7 @@ export class MockNode {
   /** Messages between two agents, in total. */
   readonly #pairs = new Map<string, number>();
 
-  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "subscriptions", "totals", "at", "output", "events", "programs", "line_breakpoints", "activity"]) {
+  constructor(private readonly folder: string, options: Partial<SocietyOptions> = {}, private readonly features: readonly string[] = ["log", "mind", "clone", "spawn", "mobility", "security", "upkeep", "certificates", "audit", "conversations", "subscriptions", "totals", "at", "output", "events", "programs", "line_breakpoints", "activity", "query"]) {
     this.society = new MockSociety({ ...SMALL, ...options });
   }
 
@@ -409,6 +409,18 @@ export class MockNode {
         if (why !== null) return { answer: "error", reason: "bad_state", text: why };
         break;
       }
+      case "query": {
+        if (request.formula.includes("(") !== request.formula.includes(")")) return { answer: "error", reason: "bad_request", text: `${agent.name}: expected \`)\`` };
+        const beliefs = (mind?.info(agent.state).beliefs ?? []).map(({ text }) => text).filter((text) => text.startsWith(request.formula.split("(")[0] ?? ""));
+        return { answer: "answers", answers: beliefs.slice(0, request.limit).map((text) => (request.formula.includes("X") ? [{ name: "X", value: text }] : [])), more: false };
+      }
+      case "perform":
+        if (request.body.includes("fly")) return { answer: "performed", values: [], failure: { error: "no_relevant", text: "no plan for +!fly/0", file: "prompt", line: 1 } };
+        return { answer: "performed", values: request.body.includes("X") ? [{ name: "X", value: "3" }] : [] };
+      case "load":
+        if (!request.program.endsWith(".asl")) return { answer: "error", reason: "bad_request", text: `the project has no program ${request.program}` };
+        agent.program = request.program;
+        return { answer: "loaded", removed: 3, added: 4, rules: 1, beliefs: 0 };
       case "clone":
         if (society.agents.has(request.name)) return { answer: "error", reason: "bad_request", text: `there is an agent ${request.name} already` };
         society.create(request.name, agent);

@@ -38,6 +38,8 @@ interface Agent {
   mailbox: number;
   handled: number;
   activity?: AgentActivity;
+  /** Program that was loaded instead of its own. */
+  program?: string;
 }
 
 /** A message to send, and the messages that follow it. */
@@ -212,7 +214,7 @@ export class MockSociety {
   }
 
   info(agent: Agent): AgentInfo {
-    return { name: agent.name, kind: kindOf(agent), state: agent.state, ending: false, node: agent.node, ...(agent.device !== undefined && { device: agent.device }), owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false, activity: this.#activityOf(agent), ...(agent.kind === "agentspeak" && { program: `${agent.name.replace(/\d+$/, "")}.asl` }) };
+    return { name: agent.name, kind: kindOf(agent), state: agent.state, ending: false, node: agent.node, ...(agent.device !== undefined && { device: agent.device }), owner: null, age_ms: Date.now() - agent.born, mailbox: agent.mailbox, handled: agent.handled, passive: false, activity: this.#activityOf(agent), ...(agent.kind === "agentspeak" && { program: agent.program ?? `${agent.name.replace(/\d+$/, "")}.asl` }) };
   }
 
   /** Returns the first tabs as devices in different states. */

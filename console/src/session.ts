@@ -148,3 +148,14 @@ export async function order(request: Request, done: string | null): Promise<Answ
     return null;
   }
 }
+
+/** Returns the programs of the project; none if the node does not list them. */
+export async function programsOf(): Promise<readonly string[]> {
+  if (!live.offers("programs")) return [];
+  try {
+    const answer = await live.ask({ request: "programs" });
+    return answer.answer === "programs" ? answer.programs : [];
+  } catch {
+    return [];
+  }
+}

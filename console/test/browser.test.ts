@@ -110,6 +110,46 @@ describe("console in a browser", { skip: withoutBrowser(), timeout: 400_000, con
       assert.deepEqual(did, ["suspend", "resume", "move n3", "move n2", "clone", "kill"]);
     }));
 
+  test("agent is asked, performs a plan body, and gets another program", () =>
+    visit(browser, {}, async (there, node) => {
+      const { page } = there;
+      await there.open("society/initiator1");
+      const pane = page.getByRole("complementary", { name: "Agent" });
+      const line = pane.getByLabel("Question or plan body");
+      const outcomes = pane.getByRole("list", { name: "Outcomes" });
+      await line.fill("?budget(X)");
+      await pane.getByRole("button", { name: "Ask" }).click();
+      await outcomes.getByText("X = budget(").waitFor();
+      assert.equal(await line.inputValue(), "");
+      await line.fill("?nothing(Y)");
+      await page.keyboard.press("Enter");
+      await outcomes.getByText("no", { exact: true }).waitFor();
+      await line.fill("X = 1 + 2");
+      await pane.getByRole("button", { name: "Perform" }).click();
+      await outcomes.getByText("X = 3", { exact: true }).waitFor();
+      // A line that failed stays in the field; an agent's outcomes survive a look at another agent.
+      await line.fill("!fly");
+      await page.keyboard.press("Enter");
+      await outcomes.locator(".is-fault").getByText("failed: no plan for +!fly/0 (prompt:1)").waitFor();
+      assert.equal(await line.inputValue(), "!fly");
+      await there.open("society/contractor1");
+      await pane.getByRole("heading", { name: "contractor1" }).waitFor();
+      assert.equal(await outcomes.getByRole("listitem").count(), 0);
+      await there.open("society/initiator1");
+      await outcomes.getByText("X = 3", { exact: true }).waitFor();
+      await pane.getByRole("button", { name: "Load" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("textbox").fill("none.txt");
+      await dialog.getByRole("button", { name: "Load", exact: true }).click();
+      await dialog.getByText("the project has no program none.txt").waitFor();
+      await dialog.getByRole("textbox").fill("better.asl");
+      await page.keyboard.press("Enter");
+      await page.getByText("initiator1 runs better.asl: 4 plans instead of 3, 1 rule").waitFor();
+      await pane.locator("dd").getByText("better.asl").waitFor();
+      const did = node.orders.map(({ request }) => request);
+      assert.deepEqual(did, ["query", "query", "perform", "perform", "load", "load"]);
+    }));
+
   test("agents move to devices and back, refusals are shown", () =>
     visit(browser, {}, async (there, node) => {
       const { page } = there;

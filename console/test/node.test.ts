@@ -154,6 +154,30 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
       await page.getByRole("button", { name: "Pause" }).waitFor();
     }));
 
+  test("agent answers, performs and gets another program", () =>
+    see(async (there, page) => {
+      await there.open("society/buyer3");
+      const pane = page.getByRole("complementary", { name: "Agent" });
+      const line = pane.getByLabel("Question or plan body");
+      const outcomes = pane.getByRole("list", { name: "Outcomes" });
+      await line.fill("?budget(B) & affordable(60)");
+      await page.keyboard.press("Enter");
+      await outcomes.getByText("B = 100", { exact: true }).waitFor();
+      await line.fill("+budget(7); ?budget(X); Y = X + 1; !serve(eve)");
+      await page.keyboard.press("Enter");
+      await outcomes.getByText(/^X = (7|100), Y = (8|101)$/).waitFor();
+      await line.fill("?served(eve)");
+      await page.keyboard.press("Enter");
+      await outcomes.getByText("yes", { exact: true }).waitFor();
+      await line.fill("!fly");
+      await page.keyboard.press("Enter");
+      await outcomes.locator(".is-fault").getByText(/fly/).first().waitFor();
+      await pane.getByRole("button", { name: "Load" }).click();
+      await page.getByRole("dialog").getByRole("textbox").fill("buyer.asl");
+      await page.keyboard.press("Enter");
+      await page.getByText(/buyer3 runs buyer.asl: \d+ plans instead of \d+/).waitFor();
+    }));
+
   test("agents are created and cloned", () =>
     see(async (_, page) => {
       await page.getByRole("button", { name: "New agents" }).click();

@@ -434,7 +434,25 @@ export type Request =
   | { readonly request: "breakpoint"; readonly agent: string; readonly plan: string; readonly on: boolean }
   | { readonly request: "line_breakpoint"; readonly agent: string; readonly file: string; readonly line: number; readonly on: boolean }
   | { readonly request: "believe"; readonly agent: string; readonly belief: string; readonly add: boolean }
-  | { readonly request: "pursue"; readonly agent: string; readonly goal: string };
+  | { readonly request: "pursue"; readonly agent: string; readonly goal: string }
+  | { readonly request: "query"; readonly agent: string; readonly formula: string; readonly limit: number }
+  /** The node answers when the intention ends, or after `wait_ms`. */
+  | { readonly request: "perform"; readonly agent: string; readonly body: string; readonly wait_ms: number }
+  | { readonly request: "load"; readonly agent: string; readonly program: string; readonly goals: boolean };
+
+/** Value of a variable, as a term of AgentSpeak. */
+export interface VariableValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Numbers of plans, rules and beliefs that a loaded program has changed. */
+export interface ProgramChange {
+  readonly removed: number;
+  readonly added: number;
+  readonly rules: number;
+  readonly beliefs: number;
+}
 
 export type Answer =
   | ({ readonly answer: "node" } & NodeInfo)
@@ -464,6 +482,10 @@ export type Answer =
   | { readonly answer: "reply"; readonly message: unknown }
   | ({ readonly answer: "mind" } & MindInfo)
   | { readonly answer: "spawned"; readonly agents: readonly string[] }
+  /** One list of values for each answer; a formula without variables that holds has one empty list. */
+  | { readonly answer: "answers"; readonly answers: readonly (readonly VariableValue[])[]; readonly more?: boolean }
+  | { readonly answer: "performed"; readonly values: readonly VariableValue[]; readonly failure?: { readonly error: string; readonly text: string; readonly file?: string; readonly line?: number } }
+  | ({ readonly answer: "loaded" } & ProgramChange)
   /** The agent moved with its partition, which has `agents` agents. */
   | { readonly answer: "moved"; readonly partition: number; readonly agents: number }
   /** Result of an order for all agents that match a pattern. */

@@ -13,6 +13,7 @@ import { Name, State } from "../parts/text.js";
 import { traffic, useSharedTraffic } from "../parts/traffic.js";
 import { agents, go, live, order } from "../session.js";
 import { AgentOutput } from "./output.js";
+import { load, Prompt } from "./orders.js";
 import { LastMove, movesOf } from "./places.js";
 
 export function AgentPane({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
@@ -62,10 +63,16 @@ function Living({ agent }: { readonly agent: AgentInfo }) {
         <Actions agent={agent} />
       ) : null}
       <LastMove agent={agent.name} />
+      {mayTalk(agent) ? <Prompt key={agent.name} agent={agent.name} /> : null}
       <AgentOutput of={agent.name} />
       <Partners of={agent.name} />
     </>
   );
+}
+
+/** Returns true for an agent whose mind is at a node, and answers and obeys this console. */
+function mayTalk(agent: AgentInfo): boolean {
+  return live.mayAct && live.offers("query") && agent.kind === "agentspeak" && agent.device === undefined && agent.state !== null;
 }
 
 /** Lifecycle steps of each state (FIPA00023 5.1). */
@@ -98,6 +105,11 @@ function Actions({ agent }: { readonly agent: AgentInfo }) {
       {live.offers("clone") ? (
         <button type="button" class="button" onClick={() => void clone()}>
           Clone
+        </button>
+      ) : null}
+      {mayTalk(agent) ? (
+        <button type="button" class="button" title="Exchange its program while it runs" onClick={() => void load(name, agent.program)}>
+          Load
         </button>
       ) : null}
       <button type="button" class="button is-grave" onClick={() => void kill()}>

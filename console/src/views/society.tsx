@@ -10,7 +10,7 @@ import { useKeys } from "../parts/hooks.js";
 import { Icon } from "../parts/icons.js";
 import { Empty, Name, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
-import { agents, agentMoves, devices, go, live, output, route, say, society } from "../session.js";
+import { agents, agentMoves, devices, go, live, output, programsOf, route, say, society } from "../session.js";
 import { AgentPane } from "./agent.js";
 import { Devices } from "./devices.js";
 import { SocietyMap } from "./map.js";
@@ -62,17 +62,6 @@ export function SocietyView() {
 
 /** Maximum agents that a node creates at once. */
 const SPAWNED_MAX = 10_000;
-
-/** Returns the programs of the project; none if the node does not list them. */
-async function programsOf(): Promise<readonly string[]> {
-  if (!live.offers("programs")) return [];
-  try {
-    const answer = await live.ask({ request: "programs" });
-    return answer.answer === "programs" ? answer.programs : [];
-  } catch {
-    return [];
-  }
-}
 
 /** Asks for a program and a number, and creates the agents. After a failure the form keeps its values. */
 async function spawn(): Promise<void> {

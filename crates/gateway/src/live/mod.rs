@@ -62,6 +62,7 @@ const FEATURES: &[&str] = &[
     "programs",
     "line_breakpoints",
     "activity",
+    "query",
 ];
 const HELLO_PATIENCE: Duration = Duration::from_millis(HTTP_HELLO_PATIENCE_MS);
 const WRITE_PATIENCE: Duration = Duration::from_millis(LIVE_WRITE_PATIENCE_MS);
