@@ -1,0 +1,1 @@
+"""Agents: their messages, handlers, behaviours, time, state, and directories."""

@@ -1,0 +1,78 @@
+"""Agents whose code runs in this program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..acl.aid import AidLike
+from .ams import Ams
+from .behaviours import Behaving, Behaviour
+from .df import Df
+from .limits import ANSWER_S, WATCH_S
+from .watch import Watch
+
+__all__ = ["Agent"]
+
+
+class Agent(Behaving):
+    """An agent of a platform. It is registered with the AMS, can be found in the DF, sends, receives, is monitored and
+    can be killed, like every agent.
+
+    >>> class Bidder(Agent):
+    ...     capacity = 10
+    ...
+    ...     @on.cfp(ontology="jobs")
+    ...     async def offer(self, cfp):
+    ...         if cfp.content["size"] > self.capacity:
+    ...             return cfp.refuse("too big")
+    ...         return cfp.propose(price=self.capacity * 2)
+
+    A subclass may have any `__init__`; it is given to `platform.start(name, agent)`. All its behaviours, timers and
+    tasks end with it.
+    """
+
+    #: Successor of an agent that its node handed over to another node. It continues from the last saved state.
+    successor: Any = None
+
+    def setup(self) -> Any:
+        """Called when the agent has joined the platform, for subclasses: a function or a coroutine. `start` returns
+        after it.
+        """
+
+    @property
+    def df(self) -> Df:
+        """The directory of services (yellow pages)."""
+        return Df(self)
+
+    @property
+    def ams(self) -> Ams:
+        """The directory of agents (white pages)."""
+        return Ams(self)
+
+    async def join(self, name: str, timeout: float | None = ANSWER_S) -> None:
+        """Subscribes to a topic, `topic:weather`, or joins a group, `group:crew`."""
+        await self.ams.join(name, timeout)
+
+    async def leave(self, name: str, timeout: float | None = ANSWER_S) -> None:
+        """Leaves a topic or group."""
+        await self.ams.leave(name, timeout)
+
+    def watch(self, agent: AidLike, interval: float = WATCH_S) -> Watch:
+        """Watches another agent: a block that is cancelled, and raises AgentGoneError, when that agent is gone.
+
+        ``async with self.watch("bob"): await self.long_work()``
+        """
+        return Watch(self, agent, interval)
+
+    async def certify(self, request: str) -> str:
+        """Has the node certify a key of this agent. `request` is a certificate signing request (PKCS #10) for an Ed25519
+        key, as PEM. Returns the agent's and the node's certificates as PEM, valid for an hour.
+
+        Raises RefusedError if the node issues no certificates, or the request names another agent.
+        """
+        entry = self._bound
+        return await entry.platform.certify(entry, request)
+
+    def add_behaviour(self, behaviour: Behaviour) -> Behaviour:
+        """Starts a behaviour. It ends with the agent."""
+        return behaviour.start(self)
