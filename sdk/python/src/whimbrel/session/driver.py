@@ -105,6 +105,8 @@ class Driver:
         self._drained: asyncio.Future[None] | None = None
         self._proving: asyncio.Task[None] | None = None
         self._is_over = False
+        # Place that the session was redirected to, if any.
+        self._place: str | None = None
         self.pump()
 
     def now(self) -> float:
@@ -196,6 +198,7 @@ class Driver:
     def _happened(self, event: Frame) -> None:
         kind = event["type"]
         if kind == "connect":
+            self._place = event["place"]
             self.link = link = _Link(self)
             link.task = self.loop.create_task(link.open(self._connect, event["place"]), name="whimbrel connect")
         elif kind == "disconnect":
@@ -220,8 +223,7 @@ class Driver:
         try:
             if self._sign is None:
                 raise ValueError("the certificate has no key: give `key=`")
-            place: str | None = None
-            self.session.prove(challenge, await self._sign(challenge, place))
+            self.session.prove(challenge, await self._sign(challenge, self._place))
         except Exception as error:
             self.session.cannot_prove(str(error))
         self.flush()
