@@ -30,7 +30,7 @@ from whimbrel.sl import sl_to_value, value_to_sl
 
 from forms import FORMS
 
-quick = settings(max_examples=150, deadline=None)
+quick = settings()
 
 
 @quick
@@ -108,7 +108,7 @@ def survives(decode: Callable[[Any], object], given_input: Any) -> None:
         decode(given_input)
 
 
-@settings(max_examples=300, deadline=None)
+@quick
 @given(st.binary(max_size=60))
 def test_random_bytes_are_refused_properly(data: bytes) -> None:
     survives(decode_value, data)
@@ -148,7 +148,7 @@ _JSON_TEXTS = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@quick
 @given(_JSON_TEXTS, st.sampled_from(["message", "hello", "welcome", "save", "refused"]))
 def test_random_json_is_refused_properly(json: Any, kind: str) -> None:
     import json as text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from ..acl.aid import Aid, AidLike
 from ..acl.values import Atom, Record, Term
 from .directory import agent_identifier, agent_of, field, perform, record, search, text_of
+from .errors import EndedError
 from .limits import ANSWER_S
 
 if TYPE_CHECKING:
@@ -85,7 +86,12 @@ class Ams:
     async def kill(self, agent: AidLike, timeout: float | None = ANSWER_S) -> None:
         """Ends an agent: this one, or one that it owns."""
         described = record("ams-agent-description", name=agent_identifier(agent))
-        await perform(self._agent, "ams", Term("deregister", described), timeout)
+        try:
+            await perform(self._agent, "ams", Term("deregister", described), timeout)
+        except EndedError:
+            # An agent that ends itself gets no answer.
+            if Aid.of(agent) != self._agent.aid:
+                raise
 
     async def join(self, name: str, timeout: float | None = ANSWER_S) -> None:
         """Subscribes to a topic, `topic:weather`, or joins a group, `group:crew`."""

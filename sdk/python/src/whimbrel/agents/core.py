@@ -45,6 +45,7 @@ class AgentCore:
     _tasks: set[asyncio.Task[Any]] | None = None
     _end_reason: str | None = None
     _ended: asyncio.Future[str] | None = None
+    _stopping: asyncio.Task[Any] | None = None
     _is_claimed = False
 
     @property
@@ -157,13 +158,10 @@ class AgentCore:
         if self._end_reason is not None:
             return
         entry = self._bound
-        waiting = asyncio.ensure_future(self.wait_ended())
-        entry.end()
-        current = asyncio.current_task()
         # A handler that stops its own agent goes on to its end.
-        if current is not None and self._tasks:
-            self._tasks.discard(current)
-        await waiting
+        self._stopping = asyncio.current_task()
+        entry.end()
+        await self.wait_ended()
 
     def teardown(self, reason: str) -> Any:
         """Called when the agent has ended, for subclasses: a function or a coroutine. It cannot send any more."""
@@ -180,7 +178,8 @@ class AgentCore:
                 inbox.fail(error)
         self._fail_questions(error)
         for task in list(self._tasks or ()):
-            task.cancel()
+            if task is not self._stopping:
+                task.cancel()
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(reason)
         if entry is not None:

@@ -90,6 +90,9 @@ class Question:
             self.future.set_exception(error)
 
 
+#: Answers to a call for proposals.
+_BIDS = frozenset(("propose", "refuse", "not-understood"))
+
 _origin = os.urandom(5).hex()
 _counter = itertools.count(1)
 
@@ -146,19 +149,18 @@ class Messaging(AgentCore):
         entry = self._bound
         entry.send(message)
         if type(message) is Reply:
-            message._is_sent = True
-            if message.performative != "agree":
-                question = message.question
-                question._is_answered = True
-                self.finished_answering(question)
+            self._note_reply(message)
         driver = entry.platform.driver
         return _Congested(driver) if driver.is_congested else _SENT
 
-    def finished_answering(self, question: Message) -> None:
+    def _note_reply(self, reply: Reply) -> None:
         """Notes that a message is answered. In an agent that is not kept, it is handled then."""
-        entry = self._entry
-        if entry is not None and entry.saver is None:
-            self.finished(question)
+        reply._is_sent = True
+        if reply.performative != "agree":
+            question, entry = reply.question, self._entry
+            question._is_answered = True
+            if entry is not None and entry.saver is None:
+                self.finished(question)
 
     async def reply(self, message: Message, performative: str = "inform", content: Any = None) -> None:
         """Replies to a message in its conversation and protocol, and quotes it."""
@@ -195,6 +197,8 @@ class Messaging(AgentCore):
             self._questions[conversation] = question
         try:
             entry.send(message, question)
+            if type(message) is Reply:
+                self._note_reply(message)
             if timeout is not None:
                 platform.deadlines.add(future, timeout)
             answer = await future
@@ -271,9 +275,14 @@ class Conversation(Inbox):
         key = message.reply_with = message.reply_with or identifier
         own = message.conversation_id = message.conversation_id or identifier
 
+        asked = frozenset(message.receivers) if message.performative == "cfp" else frozenset()
+
         def is_answer(came: Message) -> bool:
             if came.in_reply_to is not None:
                 return came.in_reply_to == key
+            if came.conversation_id is None:
+                # AgentSpeak's plans for `kqml_received` need not quote the call that they answer.
+                return came.performative in _BIDS and came.sender in asked
             # Messages of this agent itself, directly or through a group, are not answers.
             return came.conversation_id == own and came.reply_with != key
 
@@ -289,6 +298,8 @@ class Conversation(Inbox):
         except BaseException:
             self.close()
             raise
+        if type(message) is Reply:
+            agent._note_reply(message)
 
     @property
     def id(self) -> str:
