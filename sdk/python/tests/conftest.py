@@ -42,3 +42,13 @@ def society() -> Iterator[Society]:
     running = Society(programs)
     yield running
     running.stop()
+
+
+@pytest.fixture(scope="session")
+def harbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
+    """A society whose policy lets agents of sessions move."""
+    policy = tmp_path_factory.mktemp("policy") / "policy.toml"
+    policy.write_text('[[allow]]\nwho = "session:*"\nmove = "*"\ncode = "*"\n')
+    running = Society({"fern": "// Answers nothing."}, "--policy", str(policy))
+    yield running
+    running.stop()

@@ -130,8 +130,8 @@ async def test_failed_setup_keeps_saved_state(society: Society) -> None:
 
 
 @asynchronous
-async def test_agent_moves_to_another_client(society: Society) -> None:
-    async with society.platform() as here, society.platform() as there:
+async def test_agent_moves_to_another_client(harbours: Society) -> None:
+    async with harbours.platform() as here, harbours.platform() as there:
         arrived: list[Counter] = []
 
         async def take(offer: Offer) -> None:
@@ -153,8 +153,8 @@ async def test_agent_moves_to_another_client(society: Society) -> None:
 
 
 @asynchronous
-async def test_refused_move_keeps_agent_here(society: Society) -> None:
-    async with society.platform() as here, society.platform() as there:
+async def test_refused_move_keeps_agent_here(harbours: Society) -> None:
+    async with harbours.platform() as here, harbours.platform() as there:
         await there.start("island")
         bob = await here.start("bob")
         mover = await here.start("stayer", Counter(), keep=True)
