@@ -15,10 +15,9 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import pytest
+from vectors import REPOSITORY
 
 from whimbrel import Platform
-
-from vectors import REPOSITORY
 
 T = TypeVar("T")
 
@@ -27,7 +26,7 @@ WHIMBREL = os.environ.get("WHIMBREL", str(REPOSITORY / "target/debug/whimbrel"))
 TOKEN = "a token for tests"
 
 #: Seconds for a test with a node.
-TEST_S = 60
+TEST_S = 20
 
 needs_node = pytest.mark.skipif(
     not pathlib.Path(WHIMBREL).exists() and not os.environ.get("WHIMBREL_REQUIRED"),
@@ -79,8 +78,8 @@ class Society:
         self._reader.start()
         assert self._is_ready.wait(TEST_S), self.output
         assert self.process.poll() is None, self.output
-        self.address = f"tcp://{self._find(r'connect at (\S+)')}"
-        self.gateway = f"ws://{self._find(r'console is at https?://([^/]+)')}"
+        self.address = "tcp://" + self._find(r"connect at (\S+)")
+        self.gateway = "ws://" + self._find(r"console is at https?://([^/]+)")
 
     def _find(self, pattern: str) -> str:
         found = re.search(pattern, self.output)

@@ -16,9 +16,16 @@ texts = st.one_of(
 )
 names = st.one_of(st.sampled_from(["f", "point", "agent-identifier", "true", "set", "source"]), texts)
 integers = st.one_of(st.integers(-70, 70), st.integers(-(2**63), 2**63 - 1))
-floats = st.one_of(st.floats(), st.floats(width=32), st.integers(-1000, 1000).map(float), st.integers(-9999, 9999).map(lambda n: n / 100))
+floats = st.one_of(
+    st.floats(),
+    st.floats(width=32),
+    st.integers(-1000, 1000).map(float),
+    st.integers(-9999, 9999).map(lambda n: n / 100),
+)
 variables = st.builds(Variable, names, st.integers(0, 2**32 - 1))
-scalars = st.one_of(st.none(), st.booleans(), integers, floats, texts, st.binary(max_size=80), names.map(atom_named), variables)
+scalars = st.one_of(
+    st.none(), st.booleans(), integers, floats, texts, st.binary(max_size=80), names.map(atom_named), variables
+)
 
 
 def compounds(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:

@@ -66,7 +66,7 @@ def template(json: dict[str, Any]) -> Template:
     if json.get("any"):
         return Template()
     if "and" in json or "or" in json:
-        one, *more = [template(part) for part in json.get("and", json.get("or"))]
+        one, *more = [template(part) for part in json.get("and") or json["or"]]
         for part in more:
             one = one & part if "and" in json else one | part
         return one
@@ -133,7 +133,7 @@ def test_message_has_fipas_parameters() -> None:
     message = Message("request", ["bob", "eve@there"], 3, reply_to="amy", ontology="shop", user=[("X-hops", 3)])
     assert message.receivers == (Aid.of("bob"), Aid.of("eve@there"))
     assert message.sender is NOBODY
-    assert message.reply_to == ("amy",)
+    assert message.reply_to == (Aid.of("amy"),)
     again = message_from_json(parse_json(message_to_json(message)))
     assert again == message
     assert "ontology='shop'" in repr(message)
@@ -146,12 +146,16 @@ def test_message_of_wrong_types_is_refused() -> None:
         {"performative": "inform", "receivers": ""},
     ):
         with pytest.raises(EncodeError):
-            Message(**wrong)  # type: ignore[arg-type]
+            Message(**wrong)
 
 
 def test_reply_by_keyword_is_dict() -> None:
     reply = Message("cfp", sender="amy").propose(price=7, days=2)
-    assert (reply.performative, reply.receivers, reply.content) == ("propose", ("amy",), {"price": 7, "days": 2})
+    assert (reply.performative, reply.receivers, reply.content) == (
+        "propose",
+        (Aid.of("amy"),),
+        {"price": 7, "days": 2},
+    )
 
 
 def test_forgotten_reply_is_warned_of() -> None:

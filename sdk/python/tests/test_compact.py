@@ -60,6 +60,11 @@ def test_messages_of_other_encodings_come_back() -> None:
 def test_full_dictionary_replaces_items() -> None:
     encoder, decoder = Encoder(4), Decoder(4)
     for number in range(40):
-        json = {"performative": "inform", "sender": f"a{number % 7}", "receivers": ["bob"], "ontology": f"o{number % 6}"}
+        json = {
+            "performative": "inform",
+            "sender": f"a{number % 7}",
+            "receivers": ["bob"],
+            "ontology": f"o{number % 6}",
+        }
         message = message_from_json(json)
         assert decoder.decode(encoder.encode(message)) == message

@@ -225,7 +225,7 @@ async def test_killed_program_does_nothing_twice(society: Society) -> None:
             await bob.send("relay", n)
             if n in (100, 200):
                 # The kill comes in the middle of the work.
-                await until(lambda: len(seen) > n - 60)
+                await until(lambda count=n: len(seen) > count - 60)  # type: ignore[misc]
                 await asyncio.to_thread(end, relay)
                 relay = await asyncio.to_thread(start, society.address)
         await until(lambda: len(seen) == 300)
@@ -233,5 +233,3 @@ async def test_killed_program_does_nothing_twice(society: Society) -> None:
         (entry,) = await bob.ams.search("relay")
         assert entry.agent == "relay"
         await asyncio.to_thread(end, relay)
-
-

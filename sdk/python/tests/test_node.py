@@ -89,7 +89,8 @@ async def test_agents_read_like_prose(society: Society) -> None:
         small, large = Bidder(3), Bidder(10)
         await platform.start_all({"small": small, "large": large})
         buyer = await platform.start("buyer")
-        proposals, refusals = [], []
+        proposals: list[Message] = []
+        refusals: list[Message] = []
         talk = buyer.conversation(["small", "large"], {"size": 5}, "cfp", ontology="jobs", timeout=10)
         async for answer in talk:
             (proposals if answer.performative == "propose" else refusals).append(answer)
@@ -97,7 +98,7 @@ async def test_agents_read_like_prose(society: Society) -> None:
                 break
         talk.close()
         assert [answer.content for answer in proposals] == [{"price": 20}]
-        assert [(answer.sender, answer.content) for answer in refusals] == [("small", "too big")]
+        assert [(str(answer.sender), answer.content) for answer in refusals] == [("small", "too big")]
         final = await buyer.ask(proposals[0].accept_proposal("mow"))
         assert (final.performative, final.content, large.done) == ("inform", "done", ["mow"])
 
@@ -262,7 +263,7 @@ async def test_failures_say_what_to_do(society: Society) -> None:
 
 @asynchronous
 async def test_refused_client_learns_why(society: Society) -> None:
-    with pytest.raises(SessionError, match="unauthorised.*give `token=`"):
+    with pytest.raises(SessionError, match=r"unauthorised.*give `token=`"):
         await connect(society.address, token="guessed")
     with pytest.raises(SessionError, match="unreachable"):
         await connect("tcp://127.0.0.1:1", patience=0.3)
@@ -360,13 +361,12 @@ async def test_watch_ends_block(society: Society) -> None:
         amy = await platform.start("amy")
         near, far = await platform.start("near"), await other.start("far")
         for watched in (near, far):
-            with pytest.raises(AgentGoneError, match=f"agent {watched.name} is not"):
+            with pytest.raises(AgentGoneError, match=f"agent {watched.name} is not"):  # noqa: PT012
                 async with amy.watch(watched, interval=0.02):
                     asyncio.get_running_loop().create_task(watched.stop())
                     await asyncio.sleep(20)
         with pytest.raises(AgentGoneError):
-            async with amy.watch("nobody"):
-                pass
+            await amy.watch("nobody").__aenter__()
         async with amy.watch("echo") as watch:
             assert not watch.is_gone
         with pytest.raises(asyncio.TimeoutError):
@@ -454,7 +454,9 @@ async def test_unhandled_messages_return_to_senders(society: Society) -> None:
 async def test_suspended_agent_keeps_messages(society: Society) -> None:
     async with society.platform() as platform:
         seen: list[Any] = []
-        amy = await platform.start("amy", lambda agent: agent.handle(None, lambda message: seen.append(message.content)))
+        amy = await platform.start(
+            "amy", lambda agent: agent.handle(None, lambda message: seen.append(message.content))
+        )
         amy.suspend()
         ran: list[int] = []
         amy.after(0, lambda: ran.append(1))
@@ -488,7 +490,7 @@ async def test_failed_setup_frees_name(society: Society) -> None:
             await platform.start("bob", fail)
         assert (await platform.start("bob")).is_alive
         with pytest.raises(WhimbrelError, match="start an object, not a class"):
-            await platform.start("carl", Agent)
+            await platform.start("carl", Agent)  # type: ignore[arg-type]
         with pytest.raises(WhimbrelError, match="belongs to a platform"):
             await platform.start("dora", platform.agents[0])
 

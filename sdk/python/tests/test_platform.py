@@ -198,7 +198,9 @@ def test_command_runs_the_program() -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "WHIMBREL": WHIMBREL}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert (done.returncode, done.stdout.startswith("whimbrel")) == (0, True)
-    done = subprocess.run(command, capture_output=True, text=True, env={**environment, "WHIMBREL": "/none"}, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**environment, "WHIMBREL": "/none"}, check=False
+    )
     assert (done.returncode, done.stderr) == (1, "error: WHIMBREL names no program: /none\n")
 
 
@@ -206,9 +208,18 @@ def test_import_is_quick() -> None:
     # Import times vary with the machine's load, so asyncio's own is the measure.
     program = "import sys, time; import asyncio; begun = time.perf_counter(); import whimbrel; print(len(sys.modules))"
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    done = subprocess.run([sys.executable, "-X", "importtime", "-c", program], capture_output=True, text=True, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-c", program], capture_output=True, text=True, env=environment, check=True
+    )
     modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    for heavy in ("uvloop", "cryptography", "tempfile", "whimbrel.node", "whimbrel.acl.compact", "whimbrel.session.websocket"):
+    for heavy in (
+        "uvloop",
+        "cryptography",
+        "tempfile",
+        "whimbrel.node",
+        "whimbrel.acl.compact",
+        "whimbrel.session.websocket",
+    ):
         assert heavy not in modules
 
 

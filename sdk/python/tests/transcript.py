@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import json
 from collections import deque
 from typing import Any
@@ -159,7 +158,7 @@ class Replay:
             options = SessionOptions(form=self.form, remember=0, moves=given.get("moves", False))
             for name in ("token", "lease_ms", "window"):
                 if given.get(name) is not None:
-                    options = dataclasses.replace(options, **{name: given[name]})
+                    options = options._replace(**{name: given[name]})
             self._session = Session(options, self.now, lambda: 0.5)
             self._to_node = self._from_node = self._own_number = 0
         self._collect()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
+import logging
 import os
 import ssl
 from collections.abc import Callable, Generator, Sequence
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from .node import Node
 
 __all__ = ["Platform", "connect"]
+
+log = logging.getLogger("whimbrel")
 
 #: Name in every node's certificate.
 _NODE_NAME = "node.whimbrel"
@@ -176,8 +178,7 @@ class Platform(Creation):
         patience = max(self._session_options.patience_ms, self._granted["lease_ms"] if self._granted else 0)
         is_web = self._address is not None and self._address.is_web
         certificate = Path(self._certificate).read_text() if self._certificate is not None and is_web else None
-        options = dataclasses.replace(
-            self._session_options,
+        options = self._session_options._replace(
             token=self._token,
             certificate=certificate,
             patience_ms=patience,
@@ -199,6 +200,7 @@ class Platform(Creation):
                 self._first.set_result(None)
             self._set_connected(True, None)
         elif kind == "lost":
+            log.info("connection to %s lost: %s", self._address, event["why"])
             self._set_connected(False, event["why"])
         elif kind == "over":
             error: SessionError = event["error"]

@@ -195,12 +195,28 @@ def _constant(name: str) -> Any:
 
 
 _decoder = json.JSONDecoder(parse_constant=_constant)
+# The scanner in C, without the search for white space around.
+_scan: Callable[[str, int], tuple[Any, int]] = getattr(_decoder, "scan_once")  # noqa: B009
+
+
+def _slowly(text: str) -> Any:
+    """Parses JSON with white space before it, or none at all."""
+    try:
+        return _decoder.decode(text)
+    except RecursionError:
+        raise DecodeError("too-deep", "JSON nested too deeply") from None
+    except ValueError as error:
+        raise malformed(f"malformed JSON: {error}") from None
 
 
 def parse_json(text: str) -> Any:
     """Parses JSON text. Raises DecodeError if it is malformed."""
     try:
-        return _decoder.decode(text)
+        # Frames have no white space around them, so most are scanned at once.
+        found, end = _scan(text, 0)
+        return found if end == len(text) else _decoder.decode(text)
+    except StopIteration:
+        return _slowly(text)
     except RecursionError:
         raise DecodeError("too-deep", "JSON nested too deeply") from None
     except ValueError as error:

@@ -261,6 +261,7 @@ class Reply(Message):
 
     #: Message that is answered.
     question: Message
+    _is_sent: bool
 
     def __await__(self) -> Generator[Any, None, None]:
         """Sends the reply. Waits while the node takes no more."""

@@ -6,7 +6,6 @@ stand for the rest: atoms and terms of AgentSpeak, records of typed languages, a
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -161,20 +160,48 @@ def _sorted_set(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(sorted_set(values))
 
 
-@dataclasses.dataclass(frozen=True)
 class Variable:
     """A variable of a rule or pattern. `slot` distinguishes variables of the same name."""
 
-    name: str
-    slot: int = 0
+    __slots__ = ("name", "slot")
+    __match_args__ = ("name", "slot")
+
+    def __init__(self, name: str, slot: int = 0) -> None:
+        self.name = name
+        self.slot = slot
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Variable):
+            return NotImplemented
+        return self.name == other.name and self.slot == other.slot
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.slot))
+
+    def __repr__(self) -> str:
+        return f"Variable({self.name!r}, {self.slot})"
 
 
-@dataclasses.dataclass(frozen=True)
 class OpenList:
     """A list with a tail: `[1, 2 | T]`."""
 
-    items: Sequence[Any]
-    tail: Any
+    __slots__ = ("items", "tail")
+    __match_args__ = ("items", "tail")
+
+    def __init__(self, items: Sequence[Any], tail: Any) -> None:
+        self.items = items
+        self.tail = tail
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OpenList):
+            return NotImplemented
+        return list(self.items) == list(other.items) and bool(self.tail == other.tail)
+
+    def __hash__(self) -> int:
+        return hash(len(self.items))
+
+    def __repr__(self) -> str:
+        return f"OpenList({list(self.items)!r}, {self.tail!r})"
 
 
 class Record(Mapping[str, Any]):
@@ -347,15 +374,18 @@ def to_value(given: Any) -> Any:
         return _base(given)
     if isinstance(given, (tuple, frozenset, set)):
         return list(given) if isinstance(given, tuple) else Term("set", *given)
-    if dataclasses.is_dataclass(given) and not isinstance(given, type):
-        return Record(
-            type(given).__name__, {field.name: getattr(given, field.name) for field in dataclasses.fields(given)}
-        )
+    if _is_dataclass(type(given)):
+        return Record(type(given).__name__, {name: getattr(given, name) for name in type(given).__dataclass_fields__})
     if isinstance(given, datetime.datetime):
         return Term("datetime", milliseconds(given))
     if isinstance(given, datetime.timedelta):
         return Term("duration", given // _MS)
     return _foreign(given)
+
+
+def _is_dataclass(cls: type) -> bool:
+    """Returns true for a dataclass. Programs without any need not load that module."""
+    return hasattr(cls, "__dataclass_fields__")
 
 
 def _base(given: Any) -> Any:
@@ -409,7 +439,10 @@ def into(value: Any, cls: type[T]) -> T:
     try:
         if validate is not None:
             return validate(fields)  # type: ignore[no-any-return]
-        names = {field.name for field in dataclasses.fields(cls) if field.init}  # type: ignore[arg-type]
+        if not _is_dataclass(cls):
+            raise TypeError("it is no dataclass")
+        known: Any = cls
+        names = {name for name, field in known.__dataclass_fields__.items() if field.init}
         return cls(**{name: item for name, item in fields.items() if name in names})
     except (TypeError, ValueError) as error:
         raise WhimbrelError(f"cannot read {cls.__name__} from {value!r}: {error}") from error

@@ -65,8 +65,8 @@ class Agent(Behaving):
         return Watch(self, agent, interval)
 
     async def certify(self, request: str) -> str:
-        """Has the node certify a key of this agent. `request` is a certificate signing request (PKCS #10) for an Ed25519
-        key, as PEM. Returns the agent's and the node's certificates as PEM, valid for an hour.
+        """Has the node certify a key of this agent. `request` is a certificate signing request (PKCS #10) for an
+        Ed25519 key, as PEM. Returns the agent's and the node's certificates as PEM, valid for an hour.
 
         Raises RefusedError if the node issues no certificates, or the request names another agent.
         """

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..acl.aid import Aid, AidLike
 from ..acl.values import Atom, Record, Term
@@ -20,8 +19,7 @@ __all__ = ["AgentDescription", "AgentState", "Ams"]
 AgentState = Literal["initiated", "active", "suspended", "waiting", "transit"]
 
 
-@dataclasses.dataclass(frozen=True)
-class AgentDescription:
+class AgentDescription(NamedTuple):
     """An agent's entry in the AMS. Agents of other nodes have no state and owner here."""
 
     agent: Aid

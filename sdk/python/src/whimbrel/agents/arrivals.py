@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..acl.errors import WhimbrelError
 from ..session.frames import Frame
@@ -20,8 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Arrivals", "CodeFetch", "Offer"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Offer:
+class Offer(NamedTuple):
     """An agent that wants to move here."""
 
     name: str

@@ -183,9 +183,10 @@ class Creation(Roster):
             if saver is not None:
                 saver.covers = True
                 saver.touched()
-            if agent.is_alive:
-                agent._start_timers()
             entry.early = None
+            if agent.is_alive:
+                agent._settle()
+                agent._start_timers()
         except BaseException as error:
             if agent.end_reason is not None:
                 raise
@@ -235,7 +236,7 @@ class Creation(Roster):
         if len(self.entries) >= most:
             raise RefusedError(
                 "too-many-agents",
-                f"the session has its maximum of {most} agents: start the node with --session-agents N, or connect again",
+                f"the session has its maximum of {most} agents: give the node --session-agents N, or connect again",
             )
         number = self._next_number % most
         while number in self.entries:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 from collections.abc import AsyncIterator, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..acl.aid import Aid, AidLike
 from ..acl.values import Record, Term
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Change", "Df", "Entry", "Service", "Subscription"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Service:
+class Service(NamedTuple):
     """A service that an agent offers, or searches for (`service-description`)."""
 
     type: str | None = None
@@ -44,7 +43,7 @@ class Service:
     ontologies: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
     ownership: str | None = None
-    properties: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    properties: Mapping[str, Any] = MappingProxyType({})
 
     def to_record(self) -> Record:
         """Encodes the service."""
@@ -79,8 +78,7 @@ class Service:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """An entry of the DF."""
 
     agent: Aid
@@ -114,8 +112,7 @@ class Entry:
         )
 
 
-@dataclasses.dataclass(frozen=True)
-class Change:
+class Change(NamedTuple):
     """A change that a subscriber is notified of."""
 
     agent: Aid

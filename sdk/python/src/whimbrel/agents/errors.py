@@ -140,7 +140,7 @@ def _reason_of(content: Any) -> str:
 
 
 def in_words(value: Any) -> str:
-    """Formats a value for people: texts and atoms plainly, terms as AgentSpeak, named records by name, others as JSON."""
+    """Formats a value for people: texts and atoms plainly, terms as AgentSpeak, records by name, others as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and "name" in value:

@@ -60,7 +60,7 @@ class Keeping(Timing):
         """Moves the agent to another place, with its state. The agent must be kept.
 
         `place` names a node, or an agent whose client accepts agents (`Platform.on_offer`) and knows this code by name
-        (`Keep.code`). `handled` is the message that asked for the move, and counts as handled; other unfinished messages
+        (`Keep.code`). `handled` is the message that asked for the move, and counts as handled; other unfinished ones
         are delivered again there. Returns when the agent has arrived; here it has ended by then.
 
         Raises StayedError if the agent cannot move. It continues here.

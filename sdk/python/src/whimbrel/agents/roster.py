@@ -201,9 +201,9 @@ class Roster:
 
     def _on_code(self, event: Frame) -> None:
         entry = self.entries.get(event["agent"])
-        if entry is not None and entry.coming is not None and entry.coming.code == event["code"]:
-            if entry.coming.add(event):
-                entry.coming = None
+        coming = entry.coming if entry is not None else None
+        if entry is not None and coming is not None and coming.code == event["code"] and coming.add(event):
+            entry.coming = None
 
     def _on_yield(self, event: Frame) -> None:
         entry = self.entries.get(event["agent"])
@@ -236,7 +236,7 @@ class Roster:
             names = ", ".join(map(str, receivers))
             text = f"message to {names}: {error.text}" if names else error.text
             entry.agent.tell(RefusedError(error.code, text))
-        elif of == 0:
+        elif of == 0 and error.code != "no-agent":
             # A message to an agent here could not be delivered. Its sender knows.
             for entry in list(self.entries.values()):
                 entry.agent.tell(error)

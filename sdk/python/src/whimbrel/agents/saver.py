@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ..acl.errors import WhimbrelError
 from .errors import EndedError, RefusedError, StayedError
@@ -28,8 +27,7 @@ OnLeave = Literal["end", "wait", "go-on"]
 Saves = Literal["each-message", "checkpoint", "no"]
 
 
-@dataclasses.dataclass(frozen=True)
-class Keep:
+class Keep(NamedTuple):
     """Durability of an agent, for when its session is over: the program ended, or the network was down for longer than
     the lease.
     """
@@ -37,8 +35,8 @@ class Keep:
     #: Fate of the agent after its session: it ends, or waits for this client to create it again. `go-on` is for agents
     #: whose code a node can run.
     on_leave: OnLeave = "wait"
-    #: Time of saves. `each-message` saves after each handled message: messages of the agent leave the node together with
-    #: the next state, so none is handled or sent twice. `checkpoint` saves at intervals; after a restart, the agent
+    #: Time of saves. `each-message` saves after each handled message: messages of the agent leave the node together
+    #: with the next state, so none is handled or sent twice. `checkpoint` saves at intervals: after a restart, it
     #: repeats its steps since the last one. `no` saves only by `await agent.save()`.
     save: Saves = "each-message"
     #: Interval of checkpoints, in seconds.
@@ -51,8 +49,7 @@ class Keep:
     again: Callable[[], Agent | Awaitable[Agent]] | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Restored:
+class Restored(NamedTuple):
     """A saved state of an agent."""
 
     code: str
@@ -109,19 +106,20 @@ class Progress:
         return len(self._open)
 
 
-@dataclasses.dataclass
 class _Pending:
     """A save without an answer of the node."""
 
-    also: list[int]
-    #: Messages and bytes that leave with the save.
-    messages: int
-    size: int
-    done: asyncio.Future[None] | None = None
+    __slots__ = ("also", "done", "messages", "size")
+
+    def __init__(self, also: list[int], messages: int, size: int) -> None:
+        self.also = also
+        #: Messages and bytes that leave with the save.
+        self.messages = messages
+        self.size = size
+        self.done: asyncio.Future[None] | None = None
 
 
-@dataclasses.dataclass
-class _Move:
+class _Move(NamedTuple):
     """A save with which the agent moves, and actions to do if it stays."""
 
     number: int
@@ -129,8 +127,7 @@ class _Move:
     later: list[Callable[[], Any]]
 
 
-@dataclasses.dataclass(frozen=True)
-class SaverPort:
+class SaverPort(NamedTuple):
     """A saver's access to its session."""
 
     loop: asyncio.AbstractEventLoop

@@ -34,6 +34,8 @@ class Serving(Messaging):
     _declared: ClassVar[Table] = Table()
     _declared_timers: ClassVar[list[tuple[str, Timer]]] = []
     _own: Table | None = None
+    #: True after set-up. Until then messages wait, so that no handler runs on a half-made or half-restored agent.
+    _is_set_up = False
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)
@@ -56,7 +58,7 @@ class Serving(Messaging):
         if self._own is None:
             self._own = Table()
         remove = self._own.add(handler)
-        if self._mailbox_ is not None:
+        if self._mailbox_ is not None and self._is_set_up:
             # Messages that wait are for the new handler, too.
             for message, size in self._mailbox_.take_all(lambda message: self._fits(handler, message)):
                 self._route(message, size)
@@ -110,6 +112,8 @@ class Serving(Messaging):
 
     def _serve(self, message: Message) -> bool:
         """Gives a message to the first handler that matches. Returns false if there is none."""
+        if not self._is_set_up:
+            return False
         performative = message.performative
         handlers = self._declared.of(performative)
         if self._own is not None:
@@ -147,6 +151,14 @@ class Serving(Messaging):
         """Answers a message that nothing handles. Negative answers themselves get no answer."""
         if message.performative not in NEGATIVE:
             self.send(message.reply(performative, content))
+
+    def _settle(self) -> None:
+        """Begins to handle messages, those first that came during set-up."""
+        self._is_set_up = True
+        mailbox = self._mailbox_
+        if mailbox is not None and mailbox.waiting:
+            for message, size in mailbox.take_all(lambda _: True):
+                self._route(message, size)
 
     # ---- Calls of handlers
 

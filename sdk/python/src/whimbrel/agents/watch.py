@@ -59,7 +59,7 @@ class Watch:
         if local is not None:
             await local.wait_ended()
             return
-        while await self._is_there():
+        while await self._is_there():  # noqa: ASYNC110 - nothing tells when another agent ends
             await asyncio.sleep(self._interval)
 
     async def _is_there(self) -> bool:

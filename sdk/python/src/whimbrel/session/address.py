@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ..acl.errors import WhimbrelError
@@ -14,8 +14,7 @@ _SCHEMES = {"tcp": None, "tls": None, "ws": 80, "wss": 443, "http": 80, "https":
 _PLACE = re.compile(r"([\w.-]*|\[[\da-fA-F:.]+\]):(\d{1,5})")
 
 
-@dataclasses.dataclass(frozen=True)
-class Address:
+class Address(NamedTuple):
     """Address of a node."""
 
     scheme: str
@@ -68,7 +67,7 @@ class Address:
         found = _PLACE.fullmatch(place)
         if not found:
             raise WhimbrelError(f"invalid place of a node: {place}")
-        return dataclasses.replace(self, host=found[1].strip("[]") or self.host, port=int(found[2]))
+        return self._replace(host=found[1].strip("[]") or self.host, port=int(found[2]))
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self.place}{self.path if self.is_web else ''}"

@@ -99,15 +99,17 @@ class Driver:
         self._connect = connect
         self._sign = sign
         self._handle = handle
-        self._is_due = False
+        # True if the next command is written at once, false if those that follow it wait for a moment.
+        self._is_idle = True
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = math.inf
         self._drained: asyncio.Future[None] | None = None
         self._proving: asyncio.Task[None] | None = None
+        self._is_due = False
         self._is_over = False
         # Place that the session was redirected to, if any.
         self._place: str | None = None
-        self.pump()
+        self.loop.call_soon(self._pump_rest)
 
     def now(self) -> float:
         """Monotonic time in milliseconds."""
@@ -115,11 +117,17 @@ class Driver:
 
     def pump(self) -> None:
         """Writes frames: the first one of a burst at once, the others together a moment later."""
-        if self.hold or self._is_due:
+        if self.hold:
             return
-        self._is_due = True
-        self.loop.call_soon(self._pump_rest)
+        if not self._is_idle:
+            if not self._is_due:
+                self._is_due = True
+                self.loop.call_soon(self._pump_rest)
+            return
+        self._is_idle = False
         self._write()
+        if self.session.ack_due_at < self._timer_at:
+            self._sleep()
 
     def _pump_rest(self) -> None:
         self._is_due = False
@@ -129,6 +137,7 @@ class Driver:
         """Processes events, writes frames, and sets the timer."""
         if self.hold:
             return
+        self._is_idle = True
         try:
             self.handle_events()
             self._write()
@@ -202,6 +211,7 @@ class Driver:
             self.link = link = _Link(self)
             link.task = self.loop.create_task(link.open(self._connect, event["place"]), name="whimbrel connect")
         elif kind == "disconnect":
+            log.debug("connection dropped: %s", event["why"])
             self._close()
         elif kind == "challenge":
             self._proving = self.loop.create_task(self._prove(event["text"]), name="whimbrel prove")

@@ -94,7 +94,7 @@ class Codec(Protocol):
 
 
 #: Form of a connection's frames: None for JSON, or the codec of compact messages.
-Form = Optional[Codec]
+Form = Optional[Codec]  # noqa: UP045 - Python 3.10 has no `|` for protocols in strings
 JSON: Form = None
 
 _NUMBERED = [("number", "u64", ""), ("agent", "u32", "")]

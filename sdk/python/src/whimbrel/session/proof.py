@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from ..acl.errors import WhimbrelError
@@ -17,13 +18,13 @@ def signer(address: Address, pem: bytes) -> Sign:
     Raises WhimbrelError without the package `cryptography`, or if the PEM holds no such key.
     """
     try:
-        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+        serialization: Any = importlib.import_module("cryptography.hazmat.primitives.serialization")
     except ImportError:
         raise WhimbrelError(
             "a certificate over WebSocket needs the package cryptography: pip install cryptography, or use tls://"
         ) from None
     try:
-        key: Any = load_pem_private_key(pem, None)
+        key: Any = serialization.load_pem_private_key(pem, None)
     except (ValueError, TypeError) as error:
         raise WhimbrelError(f"cannot read the private key: {error}") from None
 
@@ -35,12 +36,14 @@ def signer(address: Address, pem: bytes) -> Sign:
 
 
 def _signature(key: Any, text: bytes) -> bytes:
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, utils
-    from cryptography.hazmat.primitives.hashes import SHA256
-
+    hashes: Any = importlib.import_module("cryptography.hazmat.primitives.hashes")
+    asymmetric = "cryptography.hazmat.primitives.asymmetric"
+    ec: Any = importlib.import_module(f"{asymmetric}.ec")
+    ed25519: Any = importlib.import_module(f"{asymmetric}.ed25519")
+    utils: Any = importlib.import_module(f"{asymmetric}.utils")
     if isinstance(key, ed25519.Ed25519PrivateKey):
-        return key.sign(text)
+        return bytes(key.sign(text))
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise WhimbrelError("cannot sign with this key: use Ed25519, or ECDSA with P-256")
-    r, s = utils.decode_dss_signature(key.sign(text, ec.ECDSA(SHA256())))
-    return r.to_bytes(32, "big") + s.to_bytes(32, "big")
+    r, s = utils.decode_dss_signature(key.sign(text, ec.ECDSA(hashes.SHA256())))
+    return int(r).to_bytes(32, "big") + int(s).to_bytes(32, "big")

@@ -11,11 +11,10 @@ duplicated or reordered while the session lives. Times are milliseconds of a mon
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..acl.errors import DecodeError, WhimbrelError
 from ..acl.message import Message
@@ -44,8 +43,7 @@ from .limits import (
 __all__ = ["Session", "SessionError", "SessionOptions"]
 
 
-@dataclasses.dataclass(frozen=True)
-class SessionOptions:
+class SessionOptions(NamedTuple):
     """Wishes of a client. The node may grant less."""
 
     #: Token that admits the client.
@@ -209,6 +207,11 @@ class Session:
     def is_connected(self) -> bool:
         """True while there is a connection with a welcome."""
         return self._connection is not None and self._connection.is_welcome
+
+    @property
+    def ack_due_at(self) -> float:
+        """Time of the next acknowledgement; infinite if none is due."""
+        return self._ack_due_at
 
     @property
     def lists_open(self) -> bool:

@@ -67,6 +67,7 @@ class TcpTransport(asyncio.Protocol):
                 return
             data = bytes(self._rest)
             self._rest = bytearray()
+        first = self._receiver
         at, end = 0, len(data)
         while end - at >= _LENGTH_BYTES:
             start = at + _LENGTH_BYTES
@@ -77,13 +78,14 @@ class TcpTransport(asyncio.Protocol):
                 break
             receiver = self._receiver
             if receiver is None:
-                return
+                break
             receiver.on_frame(data[start:stop])
             at = stop
         if at < end:
             self._rest += data[at:]
-        if self._receiver:
-            self._receiver.on_read()
+        # Also after a frame that ended the connection: what it caused has to be written, or timed.
+        if first is not None:
+            first.on_read()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by asyncio."""

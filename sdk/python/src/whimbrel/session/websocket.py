@@ -1,4 +1,7 @@
-"""WebSocket client (RFC 6455), for sessions at a node's gateway: JSON in text messages, compact frames in binary ones."""
+"""WebSocket client (RFC 6455), for sessions at a node's gateway.
+
+JSON frames are text messages, compact frames are binary ones.
+"""
 
 from __future__ import annotations
 
@@ -82,6 +85,7 @@ class WebSocketTransport(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Called by asyncio."""
         self._data += data
+        first = self._receiver
         try:
             if not self._is_open and not self._read_head():
                 return
@@ -90,8 +94,9 @@ class WebSocketTransport(asyncio.Protocol):
         except WhimbrelError as error:
             self._fail(str(error))
             return
-        if self._receiver is not None:
-            self._receiver.on_read()
+        # Also after a frame that ended the connection: what it caused has to be written, or timed.
+        if first is not None:
+            first.on_read()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Called by asyncio."""

@@ -5,13 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 #: Languages, protocols, ontologies and roles. The position is the number.
-KNOWN_TEXTS = (
-    "fipa-request fipa-contract-net fipa-query fipa-subscribe fipa-propose fipa-request-when fipa-iterated-contract-net "
-    "fipa-brokering fipa-recruiting fipa-auction-english fipa-auction-dutch fipa-sl fipa-sl0 fipa-sl1 fipa-sl2 "
-    "FIPA-Agent-Management fipa-agent-management source self percept json agentspeak whimbrel utf-8 action done result "
-    "set sequence register deregister modify search datetime duration active suspended waiting ams df name type value "
-    "content"
-).split(" ")
+KNOWN_TEXTS = [
+    "fipa-request",
+    "fipa-contract-net",
+    "fipa-query",
+    "fipa-subscribe",
+    "fipa-propose",
+    "fipa-request-when",
+    "fipa-iterated-contract-net",
+    "fipa-brokering",
+    "fipa-recruiting",
+    "fipa-auction-english",
+    "fipa-auction-dutch",
+    "fipa-sl",
+    "fipa-sl0",
+    "fipa-sl1",
+    "fipa-sl2",
+    "FIPA-Agent-Management",
+    "fipa-agent-management",
+    "source",
+    "self",
+    "percept",
+    "json",
+    "agentspeak",
+    "whimbrel",
+    "utf-8",
+    "action",
+    "done",
+    "result",
+    "set",
+    "sequence",
+    "register",
+    "deregister",
+    "modify",
+    "search",
+    "datetime",
+    "duration",
+    "active",
+    "suspended",
+    "waiting",
+    "ams",
+    "df",
+    "name",
+    "type",
+    "value",
+    "content",
+]
 
 #: Frames of FIPA00023 6.1, parameters of an ACL message (FIPA00061) and of an envelope (FIPA00067).
 KNOWN_SHAPES = [

@@ -49,7 +49,7 @@ def write_list(w: Writer, items: list[Any]) -> None:
         write_number(w.out, len(items))
         write_columns(w, items)
     else:
-        w.list(len(items))
+        w.short_list(len(items))
         for item in items:
             write_value(w, item)
 
@@ -187,7 +187,7 @@ class _Plan(NamedTuple):
 
 def _steps_of(values: Sequence[int]) -> list[int]:
     """Returns the differences between neighbours. They wrap at 64 bits, and wrap back when decoded."""
-    return [wrap(value - before) for before, value in zip(values, values[1:])]
+    return [wrap(value - before) for before, value in itertools.pairwise(values)]
 
 
 def _bounds_of(values: Sequence[int]) -> tuple[int, int]:
@@ -379,10 +379,8 @@ def _begin_table(w: Writer, first: Any, names: list[str]) -> None:
 
 
 def _write_table_with_gaps(w: Writer, first: Any, every: list[_Fields]) -> bool:
-    if isinstance(first, Record):
-        names = _union_of(every)
-    else:
-        names = sorted({name for fields in every for name, _ in fields})
+    sorted_names = sorted({name for fields in every for name, _ in fields})
+    names = _union_of(every) if isinstance(first, Record) else sorted_names
     cells = sum(map(len, every))
     if names is None or len(names) > _FIELDS_MAX or len(names) * len(every) > _SPARSE_MAX * cells:
         return False

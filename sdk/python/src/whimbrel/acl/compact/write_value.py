@@ -52,7 +52,7 @@ def _list(w: Writer, value: list[Any]) -> None:
     from .write_columns import write_list
 
     if not value:
-        w.list(0)
+        w.short_list(0)
         return
     w.enter()
     write_list(w, value)
@@ -120,7 +120,7 @@ def _map(w: Writer, value: Any) -> None:
     pairs = pairs_of(value)
     keys = shaped_keys(pairs)
     if keys is not None:
-        w.object(w.dictionary.shape(tags.MAP_SHAPE, "", keys))
+        w.start_object(w.dictionary.shape(tags.MAP_SHAPE, "", keys))
         for _, item in pairs:
             write_value(w, item)
     else:
@@ -133,7 +133,7 @@ def _map(w: Writer, value: Any) -> None:
 
 def _record(w: Writer, value: Record) -> None:
     w.enter()
-    w.object(w.dictionary.shape(tags.RECORD_SHAPE, value.type_name, list(value)))
+    w.start_object(w.dictionary.shape(tags.RECORD_SHAPE, value.type_name, list(value)))
     for item in value.values():
         write_value(w, item)
     w.depth -= 1
@@ -277,7 +277,7 @@ def _block_pairs(data: bytes, stride: int) -> Iterator[tuple[list[int], list[lis
 _WRITERS: dict[str, Callable[[Writer, Any], None]] = {
     "null": lambda w, _value: w.out.append(tags.NULL),
     "bool": _bool,
-    "int": lambda w, value: w.int(value),
+    "int": lambda w, value: w.integer(value),
     "num": write_double,
     "str": lambda w, value: w.text(value),
     "bytes": _bytes,

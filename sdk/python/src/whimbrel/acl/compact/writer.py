@@ -197,7 +197,7 @@ class Writer:
         self._labels[id(container)] = (len(self._labels), container)
         return None
 
-    def int(self, n: int) -> None:
+    def integer(self, n: int) -> None:
         """Writes an integer."""
         if _is_small(n):
             self.out.append(n - tags.SMALL_INT_LEAST)
@@ -242,11 +242,11 @@ class Writer:
         else:
             self._refer(_NAME, self.dictionary.text(name))
 
-    def object(self, shape: int) -> None:
+    def start_object(self, shape: int) -> None:
         """Writes the start of an object."""
         self._refer(_OBJECT, shape)
 
-    def list(self, count: int) -> None:
+    def short_list(self, count: int) -> None:
         """Writes the start of a list."""
         if count < tags.OBJECT - tags.SHORT_LIST:
             self.out.append(tags.SHORT_LIST + count)
