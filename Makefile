@@ -85,7 +85,7 @@ $(TESTED): | rust $(CONSOLE)
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness release-test guest-test editors-test sdk-test console-test site-test unit conformance fuzz-check ## Everything below; what a change must pass
+test: check harness release-test guest-test editors-test sdk-test python-test console-test site-test unit conformance fuzz-check ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy web-check clippy ## What needs no program to be built
@@ -157,6 +157,22 @@ sdk-test: sdk agentspeak-wasm guests $(TESTED) | chromium nats ## The TypeScript
 	@mkdir -p sdk/typescript/.build
 	@$(TARGET)/debug/examples/mind conformance/snapshots/layout-4/prog.asl > sdk/typescript/.build/mind.bin
 	@cd sdk/typescript && WHIMBREL_GUEST_HOST='$(abspath $(TARGET)/debug/examples/guest)' WHIMBREL='$(abspath $(TESTED))' WHIMBREL_REQUIRED=1 npm test --silent
+
+# The oldest and the newest Python that the SDK is tested with. Their tools are in .cache/python-sdk.
+PYTHONS ?= $(PYTHON)
+PYTHON_SDK := .cache/python-sdk
+
+$(PYTHON_SDK)/%/ready: sdk/python/requirements-dev.txt | python
+	@mkdir -p $(@D) && $* -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+.PHONY: python-test
+python-test: $(TESTED) $(foreach python,$(PYTHONS),$(PYTHON_SDK)/$(notdir $(python))/ready) ## The Python SDK: types, vectors, properties, agents on a real node, its guide (PYTHONS="python3.10 python3.13")
+	@cd sdk/python && tools='../../$(PYTHON_SDK)/$(notdir $(lastword $(PYTHONS)))/bin'; $$tools/ruff format --quiet --check . && $$tools/ruff check --quiet . && $$tools/mypy
+	@for python in $(notdir $(PYTHONS)); do \
+	  (cd sdk/python && WHIMBREL='$(abspath $(TESTED))' WHIMBREL_REQUIRED=1 "../../$(PYTHON_SDK)/$$python/bin/python" -m pytest --quiet); \
+	done
 
 .PHONY: console-test
 console-test: console classroom roaming $(TESTED) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs, the classroom, a scout that roams

@@ -16,7 +16,7 @@ from project import Program, Project
 def main(binary: str, folder: str) -> None:
     project, program, out = Project.read(), Program.read(Path(binary)), Path(folder)
     out.mkdir(parents=True, exist_ok=True)
-    made = [packages.program_archive(project, program), packages.wheel(project, program)]
+    made = [packages.program_archive(project, program), packages.wheel(project, program), packages.pure_wheel(project)]
     made += [packages.npm_sdk(project), packages.npm_command(project), packages.npm_binary(project, program)]
     if program.system == "linux":
         made.append(packages.debian(project, program))

@@ -23,9 +23,31 @@ def program_archive(project: Project, program: Program) -> Package:
     return f"{name}.tar.gz", compressed(tar(files))
 
 
+# Command of the Python package where no binary takes its place: it looks for one.
+ENTRY_POINTS = b"[console_scripts]\nwhimbrel = whimbrel.cli:main\n"
+
+
 def wheel(project: Project, program: Program) -> Package:
-    """Returns the Python wheel whose command `whimbrel` is the binary."""
-    tag = f"py3-none-{program.wheel_tag}"
+    """Returns the Python wheel of one system: the SDK, and the binary as the command `whimbrel`."""
+    name = f"whimbrel-{project.version}"
+    files: Files = {f"{name}.data/scripts/{program.command}": (program.file.read_bytes(), True)}
+    return _wheel(project, f"py3-none-{program.wheel_tag}", _python_sdk() | files, is_pure=False)
+
+
+def pure_wheel(project: Project) -> Package:
+    """Returns the Python wheel of all other systems: the SDK, and a command that looks for the binary."""
+    info = f"whimbrel-{project.version}.dist-info"
+    return _wheel(project, "py3-none-any", _python_sdk() | {f"{info}/entry_points.txt": (ENTRY_POINTS, False)}, is_pure=True)
+
+
+def _python_sdk() -> Files:
+    folder = ROOT / "sdk/python/src"
+    found = sorted((folder / "whimbrel").rglob("*"))
+    wanted = [path for path in found if path.suffix == ".py" or path.name == "py.typed"]
+    return {path.relative_to(folder).as_posix(): (path.read_bytes(), False) for path in wanted}
+
+
+def _wheel(project: Project, tag: str, files: Files, is_pure: bool) -> Package:
     name = f"whimbrel-{project.version}"
     info = f"{name}.dist-info"
     lines = [
@@ -36,16 +58,16 @@ def wheel(project: Project, program: Program) -> Package:
         f"License-Expression: {project.licence}",
         "License-File: LICENSE",
         f"Keywords: {','.join(project.keywords)}",
-        "Requires-Python: >=3.8",
+        "Requires-Python: >=3.10",
         "Description-Content-Type: text/markdown",
     ]
     if project.repository:
         lines.append(f"Project-URL: Repository, {project.repository}")
-    metadata = "\n".join(lines).encode() + b"\n\n" + _source("deploy/release/README.binary.md")
-    files: Files = {
-        f"{name}.data/scripts/{program.command}": (program.file.read_bytes(), True),
+    metadata = "\n".join(lines).encode() + b"\n\n" + _source("sdk/python/README.md")
+    pure = "true" if is_pure else "false"
+    files = files | {
         f"{info}/METADATA": (metadata, False),
-        f"{info}/WHEEL": (f"Wheel-Version: 1.0\nGenerator: whimbrel\nRoot-Is-Purelib: false\nTag: {tag}\n".encode(), False),
+        f"{info}/WHEEL": (f"Wheel-Version: 1.0\nGenerator: whimbrel\nRoot-Is-Purelib: {pure}\nTag: {tag}\n".encode(), False),
         f"{info}/licenses/LICENSE": (_source("LICENSE"), False),
     }
     record = [f"{path},sha256={_digest(content)},{len(content)}" for path, (content, _) in sorted(files.items())]

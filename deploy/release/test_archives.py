@@ -49,8 +49,11 @@ class ArchivesTest(unittest.TestCase):
             Program.read(text)
 
     def test_wheel_records_its_files(self) -> None:
-        name, content = packages.wheel(self.project, self.program)
-        self.assertRegex(name, rf"^whimbrel-{self.project.version}-py3-none-\w+\.whl$")
+        for name, content in [packages.wheel(self.project, self.program), packages.pure_wheel(self.project)]:
+            self.assertRegex(name, rf"^whimbrel-{self.project.version}-py3-none-\w+\.whl$")
+            self.check_record(content)
+
+    def check_record(self, content: bytes) -> None:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             [record] = [path for path in archive.namelist() if path.endswith("RECORD")]
             lines = [line.split(",") for line in archive.read(record).decode().splitlines()]
@@ -59,6 +62,29 @@ class ArchivesTest(unittest.TestCase):
                 if digest:
                     actual = base64.urlsafe_b64encode(hashlib.sha256(archive.read(path)).digest()).decode().rstrip("=")
                     self.assertEqual(digest, f"sha256={actual}", path)
+
+    def test_wheels_have_the_sdk_and_one_command(self) -> None:
+        for (name, content), command in [
+            (packages.wheel(self.project, self.program), "whimbrel-{}.data/scripts/whimbrel"),
+            (packages.pure_wheel(self.project), "whimbrel-{}.dist-info/entry_points.txt"),
+        ]:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                files = archive.namelist()
+            for wanted in ["whimbrel/__init__.py", "whimbrel/py.typed", "whimbrel/acl/compact/head.py"]:
+                self.assertIn(wanted, files, name)
+            commands = [path for path in files if "scripts/" in path or path.endswith("entry_points.txt")]
+            self.assertEqual(commands, [command.format(self.project.version)], name)
+
+    def test_pure_command_looks_for_the_program(self) -> None:
+        _, content = packages.pure_wheel(self.project)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            archive.extractall(self.folder)
+        command = [sys.executable, "-m", "whimbrel.cli"]
+        environment = {"PATH": str(self.folder), "PYTHONPATH": str(self.folder)}
+        done = subprocess.run(command, env=environment | {"WHIMBREL": shutil.which("true")}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        done = subprocess.run(command, env=environment | {"WHIMBREL": "/none"}, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (1, "error: WHIMBREL names no program: /none\n"))
 
     def test_debian_package_is_readable(self) -> None:
         if self.program.system != "linux" or not shutil.which("dpkg-deb"):

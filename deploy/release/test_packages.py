@@ -226,9 +226,15 @@ class WheelTest(Case):
     def test_wheel_installs_the_command(self) -> None:
         venv.create(self.folder / "python", with_pip=True)
         commands = self.folder / "python" / ("Scripts" if WINDOWS else "bin")
-        wheel = package("*.whl")
+        wheel = package("*-py3-none-[!a]*.whl")
         self.run_command(commands / "pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
         self.command_works(commands / "whimbrel")
+        (self.home / "hello.py").write_text(
+            "from whimbrel import Platform\nwith Platform() as platform:\n"
+            "    platform.start('ada', lambda agent: agent.handle(None, lambda message: message.content))\n"
+            "    print(platform.ask('ada', 'hello').content)\n"
+        )
+        self.assertEqual(self.run_command(commands / "python", self.home / "hello.py"), "hello\n")
         listed = self.run_command(commands / "pip", "show", "--files", "whimbrel", "--disable-pip-version-check")
         self.assertIn(f"Version: {Project.read().version}", listed)
 
@@ -349,7 +355,12 @@ class InstallTest(Case):
 class RepeatTest(Case):
     def test_packages_are_reproducible(self) -> None:
         project, program = Project.read(), Program.read(self.archive())
-        for name, content in [packages.wheel(project, program), packages.npm_binary(project, program), packages.chart(project)]:
+        for name, content in [
+            packages.wheel(project, program),
+            packages.pure_wheel(project),
+            packages.npm_binary(project, program),
+            packages.chart(project),
+        ]:
             self.assertEqual((PACKAGES / name).read_bytes(), content, name)
 
 

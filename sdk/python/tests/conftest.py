@@ -21,7 +21,7 @@ CONTRACTOR = """
   +!kqml_received(I, accept_proposal, offer(Job, _), _) <- .send(I, inform, done(Job)).
 """
 
-settings.register_profile("quick", max_examples=40, deadline=None)
+settings.register_profile("quick", max_examples=25, deadline=None)
 settings.register_profile("thorough", max_examples=2000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import sysconfig
 from pathlib import Path
 
 from .acl.errors import WhimbrelError
@@ -14,13 +15,10 @@ __all__ = ["find_binary"]
 _NAME = "whimbrel.exe" if sys.platform == "win32" else "whimbrel"
 
 
-def bundled() -> Path:
-    """Returns the path of the program inside a platform wheel."""
-    return Path(__file__).parent / "bin" / _NAME
-
-
 def find_binary() -> str:
     """Returns the path of the program: that of the variable WHIMBREL, of this package's wheel, or on the PATH.
+
+    A wheel puts the program among the commands of its environment, which need not be on the PATH.
 
     Raises WhimbrelError if there is none.
     """
@@ -29,9 +27,7 @@ def find_binary() -> str:
         if Path(named).is_file():
             return named
         raise WhimbrelError(f"WHIMBREL names no program: {named}")
-    if bundled().is_file():
-        return str(bundled())
-    found = next((path for path in map(str, _on_path()) if not _is_script(path)), None)
+    found = next((path for path in _found() if not _is_script(path)), None)
     if found:
         return found
     raise WhimbrelError(
@@ -40,8 +36,10 @@ def find_binary() -> str:
     )
 
 
-def _on_path() -> list[str]:
-    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+def _found() -> list[str]:
+    """Returns the programs of this name: of this environment, of this user, and on the PATH."""
+    own = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user")]
+    folders = [*own, *os.environ.get("PATH", os.defpath).split(os.pathsep)]
     found = (shutil.which(_NAME, path=folder) for folder in folders if folder)
     return [path for path in found if path]
 

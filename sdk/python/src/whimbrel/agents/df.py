@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,7 @@ from .directory import (
     text_of,
     texts_of,
 )
-from .errors import DeadlineError, error_of
+from .errors import error_of
 from .limits import ANSWER_S
 from .messaging import Conversation
 
@@ -251,13 +252,17 @@ class Df:
 
 
 class Subscription:
-    """Changes in the DF, as an asynchronous iterator. Leaving its block, or the loop, ends the subscription."""
+    """Changes in the DF, as an asynchronous iterator. Leaving its block ends the subscription; so does the agent's end.
+
+    A loop without a block subscribes at its beginning.
+    """
 
     def __init__(self, agent: Messaging, template: Record, timeout: float | None) -> None:
         self._agent = agent
         self._template = template
         self._timeout = timeout
         self._talk: Conversation | None = None
+        self._changes: deque[Change] = deque()
 
     async def __aenter__(self) -> Subscription:
         """Subscribes. Raises RefuseError if the DF refuses."""
@@ -266,16 +271,12 @@ class Subscription:
             "df", content, "subscribe", protocol="fipa-subscribe", ontology=ONTOLOGY
         )
         try:
-            answer = await talk.next(self._timeout)
-            error = error_of(answer)
+            error = error_of(await talk.next(self._timeout))
             if error is not None:
                 raise error
-        except DeadlineError:
-            # The DF may still agree after the deadline.
-            self.cancel()
-            raise
         except BaseException:
-            talk.close()
+            # The DF may still agree after a deadline.
+            self.cancel()
             raise
         return self
 
@@ -291,19 +292,21 @@ class Subscription:
             talk.send("df", None, "cancel")
         talk.give_up()
 
-    async def __aiter__(self) -> AsyncIterator[Change]:
-        """Yields the changes. Subscribes first, if no block did."""
+    def __aiter__(self) -> Subscription:
+        return self
+
+    async def __anext__(self) -> Change:
+        """Waits for the next change."""
         if self._talk is None:
             await self.__aenter__()
-        try:
-            talk, home = self._talk, self._agent.platform.name
-            if talk is None:
-                return
-            async for message in talk:
-                for value in elements_of(result_of(message.content)):
-                    entry = Entry.of(value, home)
-                    if entry is not None:
-                        is_gone = not any((entry.services, entry.protocols, entry.ontologies, entry.languages))
-                        yield Change(entry.agent, None if is_gone else entry)
-        finally:
-            self.cancel()
+        while not self._changes:
+            if self._talk is None:
+                raise StopAsyncIteration
+            message = await self._talk.__anext__()
+            home = self._agent.platform.name
+            for value in elements_of(result_of(message.content)):
+                entry = Entry.of(value, home)
+                if entry is not None:
+                    is_gone = not any((entry.services, entry.protocols, entry.ontologies, entry.languages))
+                    self._changes.append(Change(entry.agent, None if is_gone else entry))
+        return self._changes.popleft()
