@@ -55,7 +55,14 @@ fn typed() -> CommandLine {
     let mut command = command_for(&words);
     let misplaced = arguments::faults::misplaced_value(&mut command, &words);
     let typed = misplaced.map_or_else(|| command.try_get_matches_from_mut(std::env::args_os()), Err);
-    let exit = |error: clap::Error| -> ! { arguments::faults::explained(error, &words).exit() };
+    let exit = |error: clap::Error| -> ! {
+        let error = arguments::faults::explained(error, &words);
+        let _ = error.print();
+        if error.use_stderr() {
+            whimbrel_terminal::advise(&error.to_string());
+        }
+        std::process::exit(error.exit_code())
+    };
     let typed = typed.unwrap_or_else(|error| exit(error));
     CommandLine::from_arg_matches(&typed).unwrap_or_else(|error| exit(error))
 }

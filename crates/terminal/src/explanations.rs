@@ -1,8 +1,8 @@
 //! Explanations of error messages and lints: sections of two documents, built into the program.
 //!
 //! A section of `docs/guide/troubleshooting.md` is found by the words of the message that it explains: its title is
-//! the message, with `…` for parts that vary. Titles of one word, or with a capital letter in front, are no messages. A
-//! section of `docs/reference/lints.md` is found by the code of its lint.
+//! the message, with `…` for parts that vary. Titles of one word are codes; those with a capital letter in front and
+//! without `…` are no messages. A section of `docs/reference/lints.md` is found by the code of its lint.
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -10,6 +10,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 /// Documents with explanations.
 const DOCUMENTS: [&str; 2] =
     [include_str!("../../../docs/guide/troubleshooting.md"), include_str!("../../../docs/reference/lints.md")];
+/// Heading of a part of a document.
+const PART: &str = "## ";
 /// Heading of an explanation.
 const TITLE: &str = "### ";
 /// Stands for a part of a message that varies.
@@ -22,6 +24,8 @@ pub struct HelpSection {
     pub name: String,
     /// Title: the message, the code of the lint, or what goes wrong.
     pub title: &'static str,
+    /// Part of the document that the section is in.
+    pub part: &'static str,
     /// Text in Markdown.
     text: &'static str,
 }
@@ -52,12 +56,15 @@ pub fn advice(words: &str) -> Option<String> {
 }
 
 impl HelpSection {
+    /// Returns true if the title is a message, neither a code nor a question.
+    pub fn is_message(&self) -> bool {
+        self.title.contains(' ') && (self.title.contains(VARIES) || !self.title.starts_with(char::is_uppercase))
+    }
+
     /// Returns true if the title is this message, up to the parts that vary.
-    fn explains(&self, message: &str) -> bool {
-        let begins = self.title.starts_with(|first: char| first.is_lowercase() || first == VARIES);
-        let is_message = begins && self.title.contains(' ');
+    pub fn explains(&self, message: &str) -> bool {
         let mut rest = message;
-        is_message
+        self.is_message()
             && self.title.split(VARIES).all(|part| match rest.split_once(part) {
                 Some((_, after)) => {
                     rest = after;
@@ -65,6 +72,23 @@ impl HelpSection {
                 }
                 None => false,
             })
+    }
+
+    /// Returns the first sentence of the text, for a list. An example of the message in front of it is left out.
+    pub fn summary(&self) -> String {
+        let mut in_code = false;
+        let prose = self.text.lines().filter(|line| {
+            let is_fence = line.starts_with("```");
+            in_code ^= is_fence;
+            !in_code && !is_fence
+        });
+        let lines: Vec<&str> = prose.skip_while(|line| line.is_empty()).take_while(|line| !line.is_empty()).collect();
+        let text = without_links(&lines.join(" "));
+        let example = text.strip_prefix("`error").and_then(|rest| rest.split_once("`: "));
+        let text = example.map_or(text.as_str(), |(_, rest)| rest);
+        let first = text.split_once(". ").map_or(text.trim_end_matches('.'), |(first, _)| first);
+        let mut letters = first.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
     }
 
     /// Returns the explanation for a terminal: without the marks of Markdown, code indented.
@@ -87,24 +111,34 @@ impl HelpSection {
 fn sections(document: &'static str) -> Vec<HelpSection> {
     let mut found = Vec::new();
     let mut open: Option<(&str, usize)> = None;
+    let mut part = "";
     let (mut at, mut in_code) = (0, false);
     for line in document.split_inclusive('\n') {
         let is_heading = !in_code && line.starts_with('#');
         if is_heading && let Some((title, begin)) = open.take() {
             let text = document.get(begin..at).unwrap_or_default();
-            found.push(HelpSection { name: name_of(title), title, text });
+            found.push(HelpSection { name: name_of(title), title, part, text });
         }
         in_code ^= line.starts_with("```");
         at += line.len();
+        if let Some(title) = line.strip_prefix(PART).filter(|_| is_heading) {
+            part = title.trim();
+        }
         if let Some(title) = line.strip_prefix(TITLE).filter(|_| is_heading) {
-            open = Some((title.trim().trim_matches('`'), at));
+            open = Some((bare(title.trim()), at));
         }
     }
     found.extend(open.map(|(title, begin)| {
         let text = document.get(begin..).unwrap_or_default();
-        HelpSection { name: name_of(title), title, text }
+        HelpSection { name: name_of(title), title, part, text }
     }));
     found
+}
+
+/// Returns a title without the marks of code around all of it.
+fn bare(title: &str) -> &str {
+    let inner = title.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
+    inner.filter(|inner| !inner.contains('`')).unwrap_or(title)
 }
 
 /// Returns a title as a name: letters and digits in lower case, `-` between words.
@@ -181,22 +215,38 @@ mod tests {
 
     #[test]
     fn advice_is_given_once() {
-        let message = "cannot connect to n7: protocol version 7";
-        assert_eq!(advice(message).as_deref(), Some("  explained by: whimbrel explain protocol-version"));
+        let message = "the peer speaks version 7 of the link protocol, this node version 8";
+        assert_eq!(advice(message).as_deref(), Some("  explained by: whimbrel explain speaks-version-of-the-protocol"));
         assert_eq!(advice(message), None);
     }
 
     #[test]
     fn terminals_show_no_markdown() {
         let text = "See [a page](x.md#y), [b] and `c`:\n\n```sh\nls [a](b)\n\nls\n```\n";
-        let one = HelpSection { name: String::new(), title: "", text };
+        let one = HelpSection { name: String::new(), title: "", part: "", text };
         assert_eq!(one.plain(), "See a page, [b] and `c`:\n\n    ls a\n\n    ls");
     }
 
     #[test]
     fn headings_in_code_begin_nothing() {
         let found = sections("# Page\n### one\ntext\n```text\n### no heading\n```\n## Part\nelse\n### `two`\nmore");
-        let found: Vec<_> = found.iter().map(|one| (one.title, one.text)).collect();
-        assert_eq!(found, [("one", "text\n```text\n### no heading\n```\n"), ("two", "more")]);
+        let found: Vec<_> = found.iter().map(|one| (one.part, one.title, one.text)).collect();
+        assert_eq!(found, [("", "one", "text\n```text\n### no heading\n```\n"), ("Part", "two", "more")]);
+    }
+
+    #[test]
+    fn summary_is_the_first_sentence() {
+        let summary = |text| HelpSection { name: String::new(), title: "", part: "", text }.summary();
+        assert_eq!(summary("\n`error: no x`: type [x](y) in\nfull. Then more.\n"), "Type x in full");
+        assert_eq!(summary("\n```text\nerror: no. x\n```\n\n`-x` helps.\n\nMore."), "`-x` helps");
+        assert_eq!(summary("`a`: one"), "`a`: one");
+    }
+
+    #[test]
+    fn titles_with_gaps_are_messages() {
+        let found = sections("### Receiver '…' is off\na\n### busy\nb\n### It hangs\nc\n### no `x`…\nd");
+        let messages: Vec<_> = found.iter().filter(|one| one.is_message()).map(|one| one.title).collect();
+        assert_eq!(messages, ["Receiver '…' is off", "no `x`…"]);
+        assert!(found[0].explains("x: Receiver 'bob' is off!") && !found[1].explains("busy"));
     }
 }

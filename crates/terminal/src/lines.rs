@@ -136,7 +136,7 @@ pub fn complain(error: &anyhow::Error) {
 }
 
 /// Says where a message or lint is explained, the first time that it comes.
-fn advise(words: &str) {
+pub fn advise(words: &str) {
     if let Some(advice) = explanations::advice(words) {
         let style = Style::new().dimmed();
         say(format_args!("{style}{advice}{style:#}\n"));

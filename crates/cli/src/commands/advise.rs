@@ -41,7 +41,7 @@ fn told(arguments: &AdviseArguments) -> anyhow::Result<Advice> {
 fn measured(arguments: &AdviseArguments, to: &str) -> anyhow::Result<Advice> {
     let nodes = choose(&arguments.target)?;
     let Some(first) = nodes.iter().find(|node| node.info.node != to).or(nodes.first()) else {
-        bail!("no such node runs here")
+        bail!("no such node runs here: `whimbrel ps` lists nodes")
     };
     ask(first, arguments, to).or_else(|error| {
         let refusal = error.downcast_ref::<Refusal>().filter(|refusal| refusal.reason == Reason::Elsewhere);

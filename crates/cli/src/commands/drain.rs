@@ -16,7 +16,9 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Has it done, and waits until it is.
 pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
-    let Some(asked) = choose(&arguments.target)?.into_iter().next() else { bail!("no such node runs here") };
+    let Some(asked) = choose(&arguments.target)?.into_iter().next() else {
+        bail!("no such node runs here: `whimbrel ps` lists nodes")
+    };
     let request = Request::Drain { node: arguments.drained.clone(), drains: !arguments.undo };
     match asked.ask(&request, Duration::ZERO)? {
         Answer::Done => {}

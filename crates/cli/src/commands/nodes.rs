@@ -32,7 +32,9 @@ pub fn nodes(arguments: &NodesArguments) -> anyhow::Result<ExitCode> {
     show(
         &arguments.showing,
         || {
-            let Some(node) = choose(&arguments.target)?.into_iter().next() else { bail!("no such node runs here") };
+            let Some(node) = choose(&arguments.target)?.into_iter().next() else {
+                bail!("no such node runs here: `whimbrel ps` lists nodes")
+            };
             let Answer::Nodes { mut nodes, vacant, wishes } = node.ask(&Request::Nodes, Duration::ZERO)? else {
                 bail!("node {} sent an unexpected answer to a query for its peers", node.info.node);
             };

@@ -14,10 +14,12 @@ use crate::arguments::{
     CommandLine, CompletedShell, CompletionsArguments, ExplainArguments, ManArguments, RunningNames, with_help,
 };
 use whimbrel_terminal::explanations;
-use whimbrel_terminal::screen::print;
+use whimbrel_terminal::screen::{is_closed, print};
 
 /// Name of the program in a shell.
 const PROGRAM: &str = "whimbrel";
+/// Column, after that of names, in which summaries of explanations begin at the latest.
+const EXPLAINED_NAME: usize = 44;
 /// Commands whose arguments are agents.
 const OF_AGENTS: &[&str] =
     &["debug", "kill", "mind", "move", "recall", "resume", "send", "sniff", "suspend", "tell", "ask", "load", "clone"];
@@ -53,14 +55,32 @@ pub fn man(arguments: &ManArguments) -> anyhow::Result<ExitCode> {
 pub fn explain(arguments: &ExplainArguments) -> anyhow::Result<ExitCode> {
     let words = arguments.message.join(" ");
     if words.trim().is_empty() {
-        let names: Vec<&str> = explanations::all().iter().map(|one| one.name.as_str()).collect();
-        print(&names.join("\n"))?;
+        let printed = print(&explained());
+        // Whoever looks for one name, as with `head`, may have found it.
+        if !is_closed(&printed) {
+            printed?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let found = explanations::find(&words);
     let found = found.with_context(|| format!("no explanation of {words:?}: whimbrel explain lists what there is"))?;
     print(&format!("{}\n\n{}", found.title, found.plain()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the list of explanations: parts of the documents, and under them each name with its summary on one line.
+fn explained() -> String {
+    let width = explanations::all().iter().map(|one| one.name.len()).max().unwrap_or_default().min(EXPLAINED_NAME);
+    let mut lines = Vec::new();
+    let mut part = "";
+    for one in explanations::all() {
+        if one.part != part {
+            part = one.part;
+            lines.extend([String::new(), part.to_owned()]);
+        }
+        lines.push(format!("  {:width$}  {}", one.name, one.summary()));
+    }
+    lines.join("\n").trim_start().to_owned()
 }
 
 fn is_page(file: &str) -> bool {

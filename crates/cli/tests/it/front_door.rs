@@ -108,8 +108,13 @@ fn errors_name_their_explanations() {
         assert_eq!(seen.explanations, [name], "{words:?}: {}", seen.err);
     }
     let names = scratch.run(&["explain"]).out;
-    assert!(names.lines().count() > 30, "{names}");
-    for name in names.lines() {
+    assert!(names.lines().count() > 90, "{names}");
+    for part in ["Programs\n  there-is-no-file  ", "\n\nNodes and links\n", "\n\nLints\n"] {
+        assert!(names.contains(part), "{part:?}: {names}");
+    }
+    for line in names.lines().filter(|line| line.starts_with("  ")) {
+        let (name, summary) = line.trim().split_once("  ").expect("a name and its summary");
+        assert!(summary.trim().split(' ').count() > 2, "{line}");
         let seen = scratch.run(&["explain", name]);
         assert!(seen.code == Some(0) && seen.out.lines().count() > 2, "{name}: {}", seen.err);
     }

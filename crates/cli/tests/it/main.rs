@@ -24,6 +24,7 @@ mod endings;
 #[cfg(feature = "nats")]
 mod engine;
 mod examples;
+mod explanations;
 mod external_agents;
 mod failures;
 mod front_door;
@@ -93,6 +94,9 @@ fn rust_example(name: &str) -> Command {
     Command::new(Path::new(env!("CARGO_BIN_EXE_whimbrel")).with_file_name("examples").join(name))
 }
 
+/// Beginning of the line that names the explanation of an error.
+const EXPLAINED: &str = "  explained by: whimbrel explain ";
+
 /// Result of a command.
 struct CommandOutput {
     out: String,
@@ -108,7 +112,7 @@ impl From<Output> for CommandOutput {
         let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
         let (mut err, mut explanations) = (String::new(), Vec::new());
         for line in text(output.stderr).split_inclusive('\n') {
-            match line.strip_prefix("  explained by: whimbrel explain ") {
+            match line.strip_prefix(EXPLAINED) {
                 Some(name) => explanations.push(name.trim_end().to_owned()),
                 None => err += line,
             }

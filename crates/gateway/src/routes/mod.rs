@@ -55,7 +55,10 @@ async fn elsewhere(shared: State, method: Method, uri: Uri, headers: header::Hea
     file.unwrap_or_else(|| {
         refused(&Refusal::new(
             Reason::NoSuchPath,
-            format!("there is nothing at {}", path.chars().take(100).collect::<String>()),
+            format!(
+                "there is nothing at {}: /api/v1/openapi.json lists all paths",
+                path.chars().take(100).collect::<String>()
+            ),
         ))
     })
 }

@@ -452,7 +452,10 @@ impl Authority {
     /// Another key is taking over already, or no key can be made.
     pub fn begin_rotation(&mut self) -> Result<(), AuthorityError> {
         if self.signers.len() > 1 {
-            return Err(AuthorityError::Rotation("a key rotation is in progress: finish it first".to_owned()));
+            return Err(AuthorityError::Rotation(
+                "a key rotation is in progress: finish it with `whimbrel ca rotate FOLDER --switch`, then `--finish`"
+                    .to_owned(),
+            ));
         }
         let number = self.signing + 1;
         self.signers.push(AuthorityKey::create(&self.platform, number)?);
@@ -468,7 +471,9 @@ impl Authority {
     pub fn switch_rotation(&mut self) -> Result<(), AuthorityError> {
         let newest = self.signers.last().map_or(self.signing, |signer| signer.number);
         if newest == self.signing {
-            return Err(AuthorityError::Rotation("no new key to switch to: begin a rotation first".to_owned()));
+            return Err(AuthorityError::Rotation(
+                "no new key to switch to: begin with `whimbrel ca rotate FOLDER`".to_owned(),
+            ));
         }
         self.signing = newest;
         Ok(())
@@ -482,7 +487,9 @@ impl Authority {
     pub fn finish_rotation(&mut self, forced: bool) -> Result<(), AuthorityError> {
         let oldest = self.signers.first().map_or(self.signing, |signer| signer.number);
         if oldest == self.signing {
-            return Err(AuthorityError::Rotation("no old key to forget".to_owned()));
+            return Err(AuthorityError::Rotation(
+                "no old key to forget: `whimbrel ca rotate FOLDER --switch` comes first".to_owned(),
+            ));
         }
         let now_s = OffsetDateTime::now_utc().unix_timestamp();
         let good = self.issued.iter().filter(|one| one.revoked_s.is_none() && one.not_after_s > now_s);
@@ -490,7 +497,10 @@ impl Authority {
         waiting.sort_unstable();
         waiting.dedup();
         if !waiting.is_empty() && !forced {
-            let text = format!("nodes with certificates by the old key only: {}", waiting.join(", "));
+            let text = format!(
+                "nodes with certificates by the old key only: {}: give them new ones (`whimbrel ca issue`), or add --force",
+                waiting.join(", ")
+            );
             return Err(AuthorityError::Rotation(text));
         }
         let signing = self.signing;
@@ -710,11 +720,11 @@ mod tests {
         assert_eq!(authority.fingerprint().unwrap(), before);
         assert_eq!(authority.certificates_pem().matches("BEGIN CERTIFICATE").count(), 2);
         assert_eq!(authority.revocation_lists().unwrap().matches("BEGIN X509 CRL").count(), 2);
-        assert!(why(authority.begin_rotation()).contains("finish it first"));
+        assert!(why(authority.begin_rotation()).contains("finish it with"));
         authority.switch_rotation().unwrap();
         assert_eq!(authority.fingerprint().unwrap(), before, "its service is known by the old one still");
         assert!(authority.is_outdated("n1"));
-        assert!(why(authority.finish_rotation(false)).ends_with("by the old key only: n1"));
+        assert!(why(authority.finish_rotation(false)).contains("by the old key only: n1: give"));
         authority.renew("n1", &request("n1")).unwrap();
         assert_eq!(authority.issued()[2].addresses, ["127.0.0.1"]);
         authority.finish_rotation(false).unwrap();

@@ -117,7 +117,7 @@ enum EvidenceLine {
 #[non_exhaustive]
 pub enum EvidenceError {
     /// A file cannot be read or written.
-    #[error("cannot use {path}")]
+    #[error("cannot read or write evidence in {path}")]
     File {
         /// Path of the file.
         path: String,

@@ -59,7 +59,7 @@ pub enum ArchiveError {
     #[error("{} is not empty: an export is only restored into an empty store", .0.display())]
     NotEmpty(PathBuf),
     /// A file cannot be read or written.
-    #[error("{}: {error}", .path.display())]
+    #[error("cannot read or write {}: {error}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,

@@ -95,7 +95,7 @@ pub enum OpenStoreError {
         what: String,
     },
     /// A file cannot be read or written.
-    #[error("{}: {error}", .path.display())]
+    #[error("cannot read or write {}: {error}", .path.display())]
     Io {
         /// The file.
         path: PathBuf,

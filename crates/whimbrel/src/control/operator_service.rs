@@ -329,7 +329,7 @@ impl OperatorService {
     }
 
     fn drain(&self, node: &str, drains: bool) -> Result<(), Refusal> {
-        let alone = || Err("this node is of no cluster".to_owned());
+        let alone = || Err("this node is of no cluster: `whimbrel up` runs nodes of one".to_owned());
         let done = self.cluster.as_ref().map_or_else(alone, |cluster| cluster.drain(node, drains));
         done.map_err(|text| Refusal { reason: Reason::NoSuchNode, text, node: None })
     }
