@@ -72,4 +72,4 @@ sort "$work/n2.out"
 echo "# What the market said"
 sort "$work/n1.out"
 echo "# What the market refused (audit.jsonl)"
-sed -E 's/"time":"[^"]*",//' "$work"/audit.jsonl* | grep -v '"reason":"allowed"' | sort -u
+grep -hv '"reason":"allowed"' "$work"/audit.jsonl* | sed -E 's/.*"text":"([^"]*)".*/\1/' | sort -u

@@ -209,8 +209,8 @@ fn policy_refusal_is_answered_and_recorded() {
     assert!(policy.contains("\"action\":\"policy\",\"object\":\"policy.toml sha256:"), "{policy}");
     let (time, rest) = line.split_once(",").expect("a line");
     assert!(time.starts_with("{\"time\":\"20"), "{line}");
-    let expected =
-        "\"reason\":\"forbidden\",\"who\":\"agent:spy of node:n2\",\"action\":\"send\",\"object\":\"vault\"}\n";
+    let expected = "\"reason\":\"forbidden\",\"who\":\"agent:spy of node:n2\",\"action\":\"send\",\"object\":\"vault\",\
+                    \"text\":\"agent spy of node n2 may not send to vault\"}\n";
     let (refused, ended) = rest.split_at_checked(expected.len()).expect("a line");
     assert_eq!(refused, expected);
     // The spy was allowed to end the platform.
