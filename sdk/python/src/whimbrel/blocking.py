@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import threading
 from collections.abc import Coroutine, Iterable
 from concurrent.futures import Future
@@ -28,7 +29,7 @@ _ASKER = "main"
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Runs a program: `whimbrel.run(main())`. It uses uvloop if that is installed; Ctrl-C ends it, and cleans up."""
     try:
-        import uvloop
+        uvloop: Any = importlib.import_module("uvloop")
     except ImportError:
         return asyncio.run(main)
     result: T = uvloop.run(main)

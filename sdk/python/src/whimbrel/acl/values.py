@@ -393,11 +393,9 @@ def _base(given: Any) -> Any:
     value = getattr(given, "value", None) if hasattr(type(given), "__members__") else None
     if value is not None:
         return value
-    kinds: tuple[type[Any], ...] = (bool, int, float, str, bytes, list, dict)
-    for kind in kinds:
-        if isinstance(given, kind):
-            return kind(given)
-    raise EncodeError(f"{given!r} is not a value")
+    kinds: tuple[Any, ...] = (bool, int, float, str, bytes, list, dict)
+    found = next(kind for kind in kinds if isinstance(given, kind))
+    return found(given)
 
 
 def _foreign(given: Any) -> Any:
@@ -405,8 +403,8 @@ def _foreign(given: Any) -> Any:
         return given.value
     if isinstance(given, (bytearray, memoryview)):
         return bytes(given)
-    dump = getattr(given, "model_dump", None)
-    if callable(dump):
+    dump: Any = getattr(given, "model_dump", None)
+    if dump is not None:
         return Record(type(given).__name__, dump())
     aid = getattr(given, "aid", None) or given
     if type(aid).__name__ == "Aid":

@@ -118,7 +118,7 @@ class _Printer:
 
     def _compound(self, term: Term) -> str | None:
         """Writes an operator's formula; None if the term is an ordinary predicate."""
-        name, args = term.functor, term.args
+        name, args = term.functor, list(term.args)
         if len(args) > 2:
             return None
         if name in HAPPENS:
