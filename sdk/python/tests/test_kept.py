@@ -40,13 +40,13 @@ async def test_agent_goes_on_with_its_state(society: Society) -> None:
     async with society.platform() as other:
         bob = await other.start("bob")
         async with society.platform() as platform:
-            await platform.start("counter", Counter(), keep=True)
-            assert (await bob.ask("counter", 3)).content == 3
+            await platform.start("tally", Counter(), keep=True)
+            assert (await bob.ask("tally", 3)).content == 3
         # The program is gone. Messages wait for the agent.
-        asking = asyncio.ensure_future(bob.ask("counter", 4))
+        asking = asyncio.ensure_future(bob.ask("tally", 4))
         await asyncio.sleep(0.05)
         async with society.platform() as platform:
-            counter = await platform.start("counter", Counter(), keep=True)
+            counter = await platform.start("tally", Counter(), keep=True)
             assert counter.restored is not None
             assert (await asking).content == 7
             assert (counter.count, counter.told) == (7, ["bob", "bob"])
