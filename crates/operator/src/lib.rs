@@ -33,7 +33,9 @@ pub use self::events::{
     SniffWanted,
 };
 pub use self::minds::{DebuggerWanted, MindInfo, PlanSteps, SourceLines, StepLinesFound};
-pub use self::nodes::{EndInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, SessionPortsInfo, WishInfo};
+pub use self::nodes::{
+    EndInfo, LinkInfo, MemberInfo, MemberState, NodeInfo, PeerInfo, SessionPortsInfo, StillInfo, WishInfo,
+};
 pub use self::output::{OutputEntry, OutputFound, OutputWanted};
 pub use self::port::{Counted, Feed, Latency, NodeWatch, Operator, Pair, Traffic, WaitPercentiles};
 pub use self::programs::{ProgramText, ProgramsFound};
