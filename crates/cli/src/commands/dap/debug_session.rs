@@ -426,9 +426,9 @@ impl DebugSession {
         self.paused.insert(agent.to_owned(), mark);
         let number = self.threads.number(agent);
         let mut body = stop_of(&mind, &self.breakpoints);
-        body["threadId"] = json!(number);
-        body["allThreadsStopped"] = json!(false);
-        body["preserveFocusHint"] = json!(has_focus);
+        protocol::set(&mut body, "threadId", json!(number));
+        protocol::set(&mut body, "allThreadsStopped", json!(false));
+        protocol::set(&mut body, "preserveFocusHint", json!(has_focus));
         self.outgoing.push(protocol::event("stopped", body));
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use whimbrel_operator::MindInfo;
 use whimbrel_platform::inspection::{BeliefSeen, FrameSeen, IntentionSeen};
 
+use super::protocol;
 use super::source_breakpoints::SourceBreakpoints;
 use crate::commands::typed_text::value_in;
 
@@ -127,7 +128,7 @@ impl MindViews {
                 "name": name, "variablesReference": number, "namedVariables": count, "expensive": !are_terms,
             });
             if !hint.is_empty() {
-                scope["presentationHint"] = json!(hint);
+                protocol::set(&mut scope, "presentationHint", json!(hint));
             }
             scopes.push(scope);
         };

@@ -213,18 +213,26 @@ pub fn response(request: &ClientMessage, outcome: anyhow::Result<Value>) -> Valu
         Ok(body) => {
             let mut response = base(true);
             if !body.is_null() {
-                response["body"] = body;
+                set(&mut response, "body", body);
             }
             response
         }
         Err(error) => {
             let text = format!("{error:#}");
             let mut response = base(false);
-            response["message"] = json!(text);
+            set(&mut response, "message", json!(text));
             let shown = text.replace(['{', '}'], "");
-            response["body"] = json!({ "error": { "id": ERROR_ID, "format": shown, "showUser": true } });
+            let error = json!({ "id": ERROR_ID, "format": shown, "showUser": true });
+            set(&mut response, "body", json!({ "error": error }));
             response
         }
+    }
+}
+
+/// Sets a member of an object.
+pub fn set(object: &mut Value, name: &str, value: Value) {
+    if let Value::Object(members) = object {
+        members.insert(name.to_owned(), value);
     }
 }
 

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use whimbrel_operator::{PlanSteps, SourceLines};
 use whimbrel_platform::inspection::ProgramLine;
 
+use super::protocol;
+
 /// Names of programs that a refusal lists.
 const NAMED_MAX: usize = 6;
 
@@ -108,7 +110,8 @@ impl SourceBreakpoints {
                     "id": id, "verified": true, "line": i64::from(*line) + offset, "source": self.source(file),
                 });
                 if line != wanted {
-                    shown["message"] = json!(format!("no step begins in line {wanted}: moved to line {line}"));
+                    let message = format!("no step begins in line {wanted}: moved to line {line}");
+                    protocol::set(&mut shown, "message", json!(message));
                 }
                 shown
             }
