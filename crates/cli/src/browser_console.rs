@@ -115,9 +115,7 @@ fn show(url: &str) -> Result<(), String> {
     if let Some(browsers) = std::env::var("BROWSER").ok().filter(|browsers| !browsers.is_empty()) {
         return start_one(&browsers, url);
     }
-    let needs_display = cfg!(all(unix, not(target_os = "macos")));
-    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if needs_display && !["DISPLAY", "WAYLAND_DISPLAY"].into_iter().any(is_set) {
+    if !crate::system::has_display() {
         return Err("this terminal has no display".to_owned());
     }
     open::that_detached(url).map_err(|error| error.to_string())

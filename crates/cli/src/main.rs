@@ -17,6 +17,12 @@ mod node_supervisor;
 mod project_files;
 mod sequence_diagram;
 mod society_end;
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod system;
 mod trace;
 
 use arguments::{Command, CommandLine};

@@ -177,8 +177,8 @@ impl SupervisedSociety {
                 self.tell_loss(&name);
             }
             NodeReport::Exited(status) => {
-                // Without a code, a signal ended the process.
-                self.code = status.ok().and_then(|status| status.code());
+                // Without a code, the process was killed or crashed.
+                self.code = status.ok().and_then(crate::system::code_of);
                 self.has_lost_first = self.code.is_none();
             }
             NodeReport::Stop => {

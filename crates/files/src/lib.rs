@@ -3,24 +3,23 @@
 //! Crates that write lasting files make them here, so that none is left readable for others by mistake (`cargo xtask
 //! tidy` checks it). The umask can only take permissions away from these, never add any.
 
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Permissions of a private folder.
+/// Parts that differ between systems.
 #[cfg(unix)]
-const FOLDER_MODE: u32 = 0o700;
-/// Permissions of a private file.
-#[cfg(unix)]
-const FILE_MODE: u32 = 0o600;
-/// Permissions of all users but the owner.
-#[cfg(unix)]
-const OTHERS: u32 = 0o077;
+#[path = "unix.rs"]
+mod system;
+/// Parts that differ between systems.
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod system;
 
 /// Sets the options of new files to private permissions.
 fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, FILE_MODE);
+    system::keep_file_private(options);
     options
 }
 
@@ -41,6 +40,17 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// There is one, or it cannot be made.
 pub fn create_new(path: &Path) -> io::Result<File> {
     private(OpenOptions::new().write(true).create_new(true)).open(path)
+}
+
+/// Makes a private file where none is, to be written. It lasts as long as the file is open, where the system can remove
+/// it at the end of a process (Windows).
+///
+/// # Errors
+/// There is one, or it cannot be made.
+pub fn create_until_exit(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    system::remove_at_exit(private(options.write(true).create_new(true)));
+    options.open(path)
 }
 
 /// Opens a file for reading and writing; creates a private one if there is none. The content stays.
@@ -93,8 +103,7 @@ pub fn create_folder(path: &Path) -> io::Result<()> {
 
 fn folders() -> DirBuilder {
     let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, FOLDER_MODE);
+    system::keep_folder_private(&mut builder);
     builder
 }
 
@@ -103,40 +112,26 @@ fn folders() -> DirBuilder {
 /// # Errors
 /// The path is missing, or not this user's.
 pub fn narrow(path: &Path) -> io::Result<bool> {
-    narrowed(&std::fs::metadata(path)?, |permissions| std::fs::set_permissions(path, permissions))
+    system::narrowed(&std::fs::metadata(path)?, |permissions| std::fs::set_permissions(path, permissions))
 }
 
 fn narrow_file(file: &File) -> io::Result<bool> {
-    narrowed(&file.metadata()?, |permissions| file.set_permissions(permissions))
+    system::narrowed(&file.metadata()?, |permissions| file.set_permissions(permissions))
 }
 
-#[cfg(unix)]
-fn narrowed(about: &Metadata, set: impl FnOnce(std::fs::Permissions) -> io::Result<()>) -> io::Result<bool> {
-    use std::os::unix::fs::PermissionsExt;
-    let mut permissions = about.permissions();
-    let mode = permissions.mode();
-    if mode & OTHERS == 0 || !(about.is_file() || about.is_dir()) {
-        return Ok(false);
-    }
-    permissions.set_mode(mode & !OTHERS);
-    set(permissions).map(|()| true)
-}
-
-#[cfg(not(unix))]
-fn narrowed(_: &Metadata, _: impl FnOnce(std::fs::Permissions) -> io::Result<()>) -> io::Result<bool> {
-    Ok(false)
-}
-
-/// Returns true if a path is a folder that only its owner can read or write.
-#[cfg(unix)]
+/// Returns true if a path is a folder that only its owner can read or write. On Windows, the folders above say who can.
 pub fn is_private_folder(about: &Metadata) -> bool {
-    about.is_dir() && std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & OTHERS == 0
+    about.is_dir() && system::is_private(about)
 }
 
-/// Returns true if a path is a folder; access rights are not checked here.
-#[cfg(not(unix))]
-pub fn is_private_folder(about: &Metadata) -> bool {
-    about.is_dir()
+/// Returns true if a path is a private folder of this user.
+pub fn is_own_folder(about: &Metadata) -> bool {
+    is_private_folder(about) && system::is_own(about)
+}
+
+/// Returns a number that a file does not have in common with the file that takes its place, where the system tells.
+pub fn number_of(about: &Metadata) -> u64 {
+    system::number_of(about)
 }
 
 /// Flushes a folder: files that were made, renamed or removed in it are so also after a power cut.
@@ -144,8 +139,22 @@ pub fn is_private_folder(about: &Metadata) -> bool {
 /// # Errors
 /// The disk fails.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    // Elsewhere folders cannot be opened, and need not be.
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    system::sync_folder(folder)
+}
+
+/// Returns the user's folder.
+pub fn home() -> Option<PathBuf> {
+    named(system::home())
+}
+
+/// Returns the folder of the user's caches: `$XDG_CACHE_HOME` or `~/.cache`, and `%LOCALAPPDATA%` on Windows.
+pub fn caches() -> Option<PathBuf> {
+    system::caches(named)
+}
+
+/// Returns the folder that a variable names. A path that is not absolute would mean another folder in each process.
+fn named(variable: Option<OsString>) -> Option<PathBuf> {
+    variable.map(PathBuf::from).filter(|folder| folder.is_absolute())
 }
 
 #[cfg(all(test, unix))]
@@ -182,14 +191,20 @@ mod tests {
         let inner = scratch.0.join("a/b");
         create_folder(&inner).unwrap();
         assert_eq!([&scratch.0, &scratch.0.join("a"), &inner].map(|folder| mode(folder)), [0o700; 3]);
-        let files = ["created", "new", "opened", "appended", "written"].map(|name| inner.join(name));
+        let files = ["created", "new", "opened", "appended", "written", "open"].map(|name| inner.join(name));
         create(&files[0]).unwrap();
         create_new(&files[1]).unwrap();
         open_or_create(&files[2]).unwrap();
         append(&files[3]).unwrap();
         write(&files[4], b"secret").unwrap();
-        assert_eq!(files.each_ref().map(|file| mode(file)), [0o600; 5]);
-        assert!(is_private_folder(&fs::metadata(&inner).unwrap()));
+        let _open = create_until_exit(&files[5]).unwrap();
+        assert!(create_until_exit(&files[5]).is_err(), "one is there");
+        assert_eq!(files.each_ref().map(|file| mode(file)), [0o600; 6]);
+        let about = fs::metadata(&inner).unwrap();
+        assert!(is_private_folder(&about) && is_own_folder(&about));
+        let numbers = files.each_ref().map(|file| number_of(&fs::metadata(file).unwrap()));
+        assert_ne!(numbers[0], numbers[1]);
+        assert!(!is_own_folder(&fs::metadata(&files[0]).unwrap()), "a file");
     }
 
     #[test]

@@ -17,8 +17,6 @@ use ring::digest::{SHA256, digest};
 use whimbrel_platform::limits::STORAGE_BYTES_MAX;
 use whimbrel_platform::storage::{Holder, NodeStorage, RestoreError, StorageKeeper};
 
-use crate::code_cache::is_private;
-
 /// Interval at which changes are written.
 pub const WRITE_EVERY: Duration = Duration::from_millis(500);
 
@@ -85,10 +83,11 @@ impl StorageFolder {
     pub fn open(folder: &Path, report: impl Fn(&str) + Send + Sync + 'static) -> Result<Self, StorageFolderError> {
         let unusable = |error| StorageFolderError::Unusable { folder: folder.to_owned(), error };
         whimbrel_files::create_folder(folder).map_err(unusable)?;
-        if !is_private(&fs::metadata(folder).map_err(unusable)?) {
+        if !whimbrel_files::is_own_folder(&fs::metadata(folder).map_err(unusable)?) {
             return Err(StorageFolderError::NotPrivate(folder.to_owned()));
         }
-        let lock = whimbrel_files::append(&folder.join(LOCK)).map_err(unusable)?;
+        // Windows locks no file that is only appended to.
+        let lock = whimbrel_files::open_or_create(&folder.join(LOCK)).map_err(unusable)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(fs::TryLockError::WouldBlock) => return Err(StorageFolderError::InUse(folder.to_owned())),

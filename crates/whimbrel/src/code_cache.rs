@@ -82,17 +82,15 @@ impl CodeCache {
     fn prepare(&self) -> Result<[u8; KEY_BYTES], CacheError> {
         let unusable = |error| CacheError::Unusable(self.folder.clone(), error);
         whimbrel_files::create_folder(&self.folder).map_err(unusable)?;
-        if !is_private(&fs::metadata(&self.folder).map_err(unusable)?) {
+        if !whimbrel_files::is_own_folder(&fs::metadata(&self.folder).map_err(unusable)?) {
             return Err(CacheError::NotPrivate(self.folder.clone()));
         }
         key_in(&self.folder).map_err(unusable)
     }
 
-    /// Returns the folder of a user's cache: `whimbrel/code` in `$XDG_CACHE_HOME`, or in `~/.cache`.
+    /// Returns the folder of a user's cache: `whimbrel/code` in the folder of caches.
     pub fn default_folder() -> Option<PathBuf> {
-        let named = |name| std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-        let caches = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")))?;
-        Some(caches.join("whimbrel").join("code"))
+        Some(whimbrel_files::caches()?.join("whimbrel").join("code"))
     }
 
     /// Returns a secret known only to readers of the folder; `None` if the folder cannot be used.
@@ -174,17 +172,6 @@ impl CodeCache {
             bytes -= length;
         }
     }
-}
-
-#[cfg(unix)]
-pub(crate) fn is_private(about: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    about.is_dir() && about.uid() == rustix::process::geteuid().as_raw() && about.mode() & 0o077 == 0
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_private(about: &fs::Metadata) -> bool {
-    about.is_dir()
 }
 
 /// Returns the folder's key; the first process makes it.

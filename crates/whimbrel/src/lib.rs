@@ -103,6 +103,12 @@ pub mod programs;
 pub mod projects;
 pub mod refusals;
 pub mod society;
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod system;
 pub mod topics;
 mod web_sessions;
 

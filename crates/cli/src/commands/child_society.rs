@@ -1,8 +1,6 @@
 //! Society that a command runs as another process, which ends with the command.
 
 use std::io::{BufRead, BufReader, Read, Write};
-#[cfg(unix)]
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
@@ -11,6 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use whimbrel::control::{PlatformChoice, RunningNode, choose};
 use whimbrel_operator::Request;
+
+use crate::system::shield_from_interrupt;
 
 /// Longest time for a society to begin.
 const BEGIN_PATIENCE: Duration = Duration::from_secs(60);
@@ -49,8 +49,7 @@ impl ChildSociety {
     ) -> anyhow::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Ctrl-C is for the command that starts it.
-        #[cfg(unix)]
-        command.process_group(0);
+        shield_from_interrupt(&mut command);
         let mut child = command.spawn().context("cannot start the society")?;
         let mut readers = Vec::new();
         readers.extend(child.stdout.take().map(|lines| pass_on(lines, ChildOutput::Standard, show.clone())));

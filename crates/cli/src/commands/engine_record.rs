@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
+use crate::system::shield_from_interrupt;
+
 /// File of the record.
 const FILE: &str = "engine.json";
 /// File of what a detached process says.
@@ -85,8 +87,7 @@ pub fn start_detached(dir: &Path, arguments: &[String]) -> anyhow::Result<Engine
     let mut command = Command::new(std::env::current_exe().context("cannot find the path of this program")?);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
     // Ctrl-C on this terminal is not meant for it.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    shield_from_interrupt(&mut command);
     let mut child = command.spawn().context("cannot start the process that keeps the servers")?;
     // The message has what the log says.
     wait_for_record(dir, &path, &mut child).inspect_err(|_| {

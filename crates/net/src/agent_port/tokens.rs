@@ -172,11 +172,7 @@ impl TokenFile {
 
     fn look(&self) -> Option<Look> {
         let about = fs::metadata(&self.path).ok()?;
-        #[cfg(unix)]
-        let number = std::os::unix::fs::MetadataExt::ino(&about);
-        #[cfg(not(unix))]
-        let number = 0;
-        Some((number, about.len(), about.modified().ok()?))
+        Some((whimbrel_files::number_of(&about), about.len(), about.modified().ok()?))
     }
 }
 

@@ -155,7 +155,8 @@ impl Folder {
         work: impl FnOnce(&mut Authority) -> Result<R, AuthorityError>,
     ) -> Result<R, AuthorityFileError> {
         let lock = self.path.join(LOCK);
-        let file = whimbrel_files::append(&lock).map_err(failed(&lock))?;
+        // Windows locks no file that is only appended to.
+        let file = whimbrel_files::open_or_create(&lock).map_err(failed(&lock))?;
         file.lock().map_err(failed(&lock))?;
         let mut authority = self.load()?;
         let written = |authority: &Authority| {

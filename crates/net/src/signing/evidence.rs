@@ -221,7 +221,8 @@ impl Evidence {
     fn bounded(folder: &Path, bytes_max: u64, log: Box<dyn Fn(&str) + Send>) -> Result<Self, EvidenceError> {
         whimbrel_files::create_folder(folder).map_err(failed(folder))?;
         let path = folder.join("lock");
-        let lock = whimbrel_files::append(&path).map_err(failed(&path))?;
+        // Windows locks no file that is only appended to.
+        let lock = whimbrel_files::open_or_create(&path).map_err(failed(&path))?;
         lock.try_lock().map_err(|_| EvidenceError::InUse(folder.display().to_string()))?;
         let mut chains = Chains::open(folder, bytes_max)?;
         let queue = Arc::<RecordQueue>::default();

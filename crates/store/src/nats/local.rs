@@ -1,5 +1,6 @@
 //! A cluster of engine servers on this machine, for trying things out and for tests.
 
+use std::env::consts::EXE_SUFFIX;
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -12,9 +13,14 @@ use std::time::{Duration, Instant};
 
 use whimbrel_platform::limits;
 
+use super::system;
+
 /// Environment variable that names the server program.
 const VARIABLE: &str = "WHIMBREL_NATS_SERVER";
 const PROGRAM: &str = "nats-server";
+
+/// Longest time for a server to end that was asked to.
+const END_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Range in which free ports are searched.
 const PORTS: Range<u16> = 10_000..32_000;
@@ -110,8 +116,8 @@ pub fn find_server() -> Result<PathBuf, ClusterError> {
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let in_path = std::env::split_paths(&path).collect::<Vec<_>>();
-    let found =
-        |folders: Vec<PathBuf>| folders.into_iter().map(|folder| folder.join(PROGRAM)).find(|file| file.is_file());
+    let file_in = |folder: PathBuf| folder.join(format!("{PROGRAM}{EXE_SUFFIX}"));
+    let found = |folders: Vec<PathBuf>| folders.into_iter().map(file_in).find(|file| file.is_file());
     found(in_path).or_else(|| found(python_folders())).ok_or(ClusterError::NoProgram)
 }
 
@@ -307,11 +313,8 @@ no_auth_user: whimbrel
 
 /// Asks a server to end, and ends it if it does not.
 fn end(process: &mut Child) {
-    #[cfg(unix)]
-    if let Some(pid) = i32::try_from(process.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
-    }
-    let deadline = Instant::now() + Duration::from_secs(5);
+    let patience = if system::ask_to_end(process) { END_PATIENCE } else { Duration::ZERO };
+    let deadline = Instant::now() + patience;
     while Instant::now() < deadline {
         if !matches!(process.try_wait(), Ok(None)) {
             return;

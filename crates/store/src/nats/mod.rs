@@ -17,6 +17,12 @@ mod journal;
 mod keys;
 mod local;
 mod status;
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod system;
 mod watch;
 
 use std::collections::BTreeMap;

@@ -91,17 +91,7 @@ pub fn random() -> u64 {
 
 /// This process, for people.
 pub fn this_process() -> String {
-    format!("process {} on {}", std::process::id(), machine_name())
-}
-
-#[cfg(unix)]
-fn machine_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-#[cfg(not(unix))]
-fn machine_name() -> String {
-    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "this machine".to_owned())
+    format!("process {} on {}", std::process::id(), crate::system::machine_name())
 }
 
 impl ClusterHandle {

@@ -9,7 +9,7 @@ use anyhow::{Context, anyhow, bail};
 use serde::de::DeserializeOwned;
 use whimbrel_operator::{Answer, NodeInfo, OperatorCall, Refusal, Request, VERSION};
 
-use super::local_socket::UnixStream;
+use super::local_socket::LocalStream;
 use super::socket_folder;
 
 /// Longest time in which a node answers with its name.
@@ -127,7 +127,7 @@ impl RunningNode {
         Ok(lines.lines().map_while(|line| Some(read_line(&line.ok()?))))
     }
 
-    fn stream(&self) -> anyhow::Result<UnixStream> {
+    fn stream(&self) -> anyhow::Result<LocalStream> {
         let gone = || format!("node {} (process {}) is gone", self.info.node, self.info.pid);
         socket_folder::connect(&self.socket).with_context(gone)?.with_context(gone)
     }
@@ -138,7 +138,7 @@ impl RunningNode {
     }
 }
 
-fn call(stream: &UnixStream, request: &Request, patience: Duration) -> anyhow::Result<BufReader<UnixStream>> {
+fn call(stream: &LocalStream, request: &Request, patience: Duration) -> anyhow::Result<BufReader<LocalStream>> {
     stream.set_read_timeout(Some(patience))?;
     stream.set_write_timeout(Some(patience))?;
     let mut line = serde_json::to_vec(&OperatorCall { version: VERSION, request: request.clone() })?;
@@ -155,7 +155,7 @@ fn read_line<T: DeserializeOwned>(line: &str) -> anyhow::Result<T> {
     })
 }
 
-fn read_answer(lines: &mut BufReader<UnixStream>) -> anyhow::Result<Answer> {
+fn read_answer(lines: &mut BufReader<LocalStream>) -> anyhow::Result<Answer> {
     let mut line = String::new();
     lines.read_line(&mut line).context("no answer")?;
     if line.is_empty() {

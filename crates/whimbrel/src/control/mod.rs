@@ -12,7 +12,10 @@ mod health;
 pub mod history;
 mod keep_first;
 mod killing;
+#[cfg(unix)]
 mod local_socket;
+#[cfg(any(windows, test))]
+mod loopback_socket;
 mod merge;
 mod minds;
 pub mod name_order;
@@ -34,6 +37,9 @@ mod society;
 mod spawning;
 mod traffic;
 mod while_asked;
+
+#[cfg(windows)]
+use self::loopback_socket as local_socket;
 
 use std::time::Duration;
 

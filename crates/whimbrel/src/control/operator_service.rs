@@ -5,7 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use super::local_socket::UnixStream;
+use super::local_socket::LocalStream;
 use crate::cluster::ClusterView;
 use crate::programs::SocietyLoader;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -164,12 +164,12 @@ impl OperatorService {
     }
 
     /// Tells all that happens, until the client goes.
-    pub(super) fn sniff(&self, wanted: &SniffWanted, stream: &UnixStream) -> std::io::Result<()> {
+    pub(super) fn sniff(&self, wanted: &SniffWanted, stream: &LocalStream) -> std::io::Result<()> {
         sniffer::sniff(&self.platform, self.node(), wanted, stream)
     }
 
     /// Tells what the node's log of conversations holds.
-    pub(super) fn log(&self, wanted: &LogWanted, mut stream: &UnixStream) -> Result<(), history::HistoryEnd> {
+    pub(super) fn log(&self, wanted: &LogWanted, mut stream: &LocalStream) -> Result<(), history::HistoryEnd> {
         let log = self.kept_log()?;
         // A terminal may be held for long.
         stream.set_write_timeout(None)?;

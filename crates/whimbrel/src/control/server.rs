@@ -11,7 +11,7 @@ use whimbrel_operator::{Answer, Reason, Refusal, Request, read_call};
 use whimbrel_platform::audit::{Act, Auditor, Party};
 use whimbrel_platform::limits::{CONTROL_CONNECTIONS_MAX, CONTROL_REQUEST_BYTES_MAX};
 
-use super::local_socket::{UnixListener, UnixStream, is_gone, user_of};
+use super::local_socket::{LocalListener, LocalStream, admit, is_gone, user_of};
 use super::operator_service::OperatorService;
 use super::{history, socket_folder};
 
@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Interval at which the connection of a debugger is checked.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Longest time for each part of an exchange with a client that is refused.
+const REFUSAL_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Control socket of a node; closed when dropped.
 pub struct Control {
@@ -34,7 +36,7 @@ impl Control {
     pub fn open(service: Arc<OperatorService>) -> anyhow::Result<Self> {
         let (listener, path) = socket_folder::listen(service.random())?;
         let control = Self { path };
-        let listening = move || listen(&listener, &service);
+        let listening = move || listen(&Arc::new(listener), &service);
         let thread = std::thread::Builder::new().name("whimbrel-control".to_owned());
         thread.spawn(listening).context("cannot start the thread of the control socket")?;
         Ok(control)
@@ -47,7 +49,7 @@ impl Drop for Control {
     }
 }
 
-fn listen(listener: &UnixListener, service: &Arc<OperatorService>) {
+fn listen(listener: &Arc<LocalListener>, service: &Arc<OperatorService>) {
     let open = Arc::new(AtomicUsize::new(0));
     for stream in listener.incoming() {
         let Ok(stream) = stream else {
@@ -58,13 +60,14 @@ fn listen(listener: &UnixListener, service: &Arc<OperatorService>) {
         if open.fetch_add(1, Ordering::Relaxed) >= CONTROL_CONNECTIONS_MAX {
             open.fetch_sub(1, Ordering::Relaxed);
             let text = format!("{CONTROL_CONNECTIONS_MAX} others are asking this node already");
-            let _ = say(&stream, &Answer::Error(Refusal { reason: Reason::Busy, text, node: None }));
+            let busy = Answer::Error(Refusal { reason: Reason::Busy, text, node: None });
+            let _ = refuse(listener, &stream, &busy);
             continue;
         }
-        let (service, counted) = (Arc::clone(service), Arc::clone(&open));
+        let (listener, service, counted) = (Arc::clone(listener), Arc::clone(service), Arc::clone(&open));
         let serving = move || {
             // A client that has gone needs no answer.
-            let _ = serve(&stream, &service);
+            let _ = serve(&listener, &stream, &service);
             counted.fetch_sub(1, Ordering::Relaxed);
         };
         if std::thread::Builder::new().name("whimbrel-control".to_owned()).spawn(serving).is_err() {
@@ -73,9 +76,10 @@ fn listen(listener: &UnixListener, service: &Arc<OperatorService>) {
     }
 }
 
-fn serve(stream: &UnixStream, service: &OperatorService) -> io::Result<()> {
+fn serve(listener: &LocalListener, stream: &LocalStream, service: &OperatorService) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
+    admit(listener, stream)?;
     let mut line = Vec::new();
     BufReader::new(stream.take(CONTROL_REQUEST_BYTES_MAX as u64)).read_until(b'\n', &mut line)?;
     match read_call(&line) {
@@ -116,8 +120,16 @@ fn serve(stream: &UnixStream, service: &OperatorService) -> io::Result<()> {
     }
 }
 
+/// Answers a caller for whom there is no thread. Other callers wait meanwhile, so that it gets little time.
+fn refuse(listener: &LocalListener, stream: &LocalStream, answer: &Answer) -> io::Result<()> {
+    stream.set_read_timeout(Some(REFUSAL_PATIENCE))?;
+    stream.set_write_timeout(Some(REFUSAL_PATIENCE))?;
+    admit(listener, stream)?;
+    say(stream, answer)
+}
+
 /// Records an act of a user of this machine.
-fn record(service: &OperatorService, stream: &UnixStream, (action, object): (&str, String), outcome: &str) {
+fn record(service: &OperatorService, stream: &LocalStream, (action, object): (&str, String), outcome: &str) {
     let (user, process) = user_of(stream);
     let said = [process.as_str(), outcome];
     let detail = said.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join(": ");
@@ -125,7 +137,7 @@ fn record(service: &OperatorService, stream: &UnixStream, (action, object): (&st
     service.refusals.allowed(&Act { who, from, action, object: &object, detail: &detail });
 }
 
-fn say(mut stream: &UnixStream, answer: &Answer) -> io::Result<()> {
+fn say(mut stream: &LocalStream, answer: &Answer) -> io::Result<()> {
     let mut line = serde_json::to_vec(answer)?;
     line.push(b'\n');
     stream.write_all(&line)

@@ -21,7 +21,7 @@ use whimbrel_platform::topics::Cast;
 use whimbrel_platform::{Observer, PlatformEvent as Seen, Time};
 use whimbrel_runtime::{Observation, Platform};
 
-use super::local_socket::UnixStream;
+use super::local_socket::LocalStream;
 
 /// Longest silence towards a client. Then a line with the time follows, which also shows whether the client is still
 /// there.
@@ -135,7 +135,7 @@ impl Observer for Tap {
 }
 
 /// Sends events to a client until it disconnects.
-pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &UnixStream) -> io::Result<()> {
+pub fn sniff(platform: &Platform, node: &str, wanted: &SniffWanted, stream: &LocalStream) -> io::Result<()> {
     // A terminal may be held for long.
     stream.set_write_timeout(None)?;
     let (_observation, kept) = tap(platform, node, Filter::new(wanted), SNIFFED_EVENTS_MAX, false);
@@ -255,7 +255,7 @@ impl SniffedMessage {
         NodeEvent { at_us, node: self.node.clone(), what }
     }
 
-    fn tell(self, mut stream: &UnixStream) -> io::Result<()> {
+    fn tell(self, mut stream: &LocalStream) -> io::Result<()> {
         let mut lines = Vec::new();
         self.line(&mut lines, wall_us(), Happening::Tick)?;
         loop {

@@ -187,12 +187,7 @@ fn bind_at(address: SocketAddr, is_shared: bool) -> std::io::Result<TcpListener>
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _context = runtime.enter();
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    #[cfg(unix)]
-    {
-        // As the standard library does: connections that just ended do not keep their address from the next node.
-        socket.set_reuseaddr(true)?;
-        socket.set_reuseport(is_shared)?;
-    }
+    crate::system::set_sharing(&socket, is_shared)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)?.into_std()
 }

@@ -28,7 +28,9 @@ pub fn sdk(scratch: &Path) -> anyhow::Result<PathBuf> {
 
 /// Returns the folder with the SDKs in the user's cache, and makes it if it is not there.
 pub fn sdk_in_cache() -> anyhow::Result<PathBuf> {
-    let parent = cache().context("neither HOME nor XDG_CACHE_HOME is set")?.join("sdk");
+    let parent = cache()
+        .context("this user has no folder for caches: set HOME or XDG_CACHE_HOME (LOCALAPPDATA on Windows)")?
+        .join("sdk");
     let folder = parent.join(sdk_folder_name());
     if folder.is_dir() {
         return Ok(folder);

@@ -7,9 +7,14 @@ use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, bail};
 
-/// Ctrl-C's signal, the same on all Unix systems.
+use self::system::{program_in, was_interrupted};
+
 #[cfg(unix)]
-const SIGINT: i32 = 2;
+#[path = "unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod system;
 
 /// Attempts to find a free name for a folder of intermediate files.
 const SCRATCH_TRIES: u32 = 100;
@@ -19,21 +24,19 @@ pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Returns the folder that `guest/tools/install.sh` writes.
 pub fn cache() -> Option<PathBuf> {
-    let home = || Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache"));
-    let cache = std::env::var_os("XDG_CACHE_HOME").filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    Some(cache.or_else(home)?.join("whimbrel"))
+    Some(whimbrel_files::caches()?.join("whimbrel"))
 }
 
 /// Returns a program of this name where commands are searched.
 pub fn program(name: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| file.is_file())
+    std::env::split_paths(&folders).find_map(|folder| program_in(&folder, name))
 }
 
 /// Returns a tool that npm installs: ours, or else the machine's.
 pub fn node_tool(name: &str) -> Option<PathBuf> {
-    let ours = cache().map(|cache| cache.join("wasm-tools/node_modules/.bin").join(name));
-    ours.filter(|file| file.exists()).or_else(|| program(name))
+    let ours = cache().map(|cache| cache.join("wasm-tools/node_modules/.bin"));
+    ours.and_then(|folder| program_in(&folder, name)).or_else(|| program(name))
 }
 
 /// Returns Cargo, with the environment in which it compiles for WebAssembly.
@@ -90,8 +93,7 @@ pub struct BuildInterrupted;
 
 /// Checks that a tool succeeded. The error names the tool, unless Ctrl-C ended it.
 pub fn well_ended(status: ExitStatus, failed: impl Fn() -> String) -> anyhow::Result<()> {
-    #[cfg(unix)]
-    if std::os::unix::process::ExitStatusExt::signal(&status) == Some(SIGINT) {
+    if was_interrupted(status) {
         bail!(BuildInterrupted);
     }
     if status.success() { Ok(()) } else { bail!(failed()) }

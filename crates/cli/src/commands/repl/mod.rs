@@ -124,6 +124,5 @@ fn society(
 
 /// Returns the file that keeps typed lines between prompts.
 fn history_file() -> Option<PathBuf> {
-    let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())?;
-    Some(home.join(".whimbrel").join("repl-history"))
+    Some(whimbrel_files::home()?.join(".whimbrel").join("repl-history"))
 }
