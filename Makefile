@@ -354,6 +354,10 @@ package-crates: console | rust ## Pack the crates for Rust programs, and build t
 	@rm -rf crates/gateway/console; cp -r console/dist crates/gateway/console; trap 'rm -rf crates/gateway/console' EXIT; \
 	  $(CARGO) package --locked --allow-dirty --package whimbrel $(CRATES:%=--package whimbrel-%) $(OPTIONS)
 
+.PHONY: check-targets
+check-targets: | rust ## Types of the program for Windows and macOS, as far as their libraries are here; no part of `make test`
+	@CARGO='$(CARGO)' deploy/release/check_targets.sh
+
 .PHONY: release-test
 release-test: | python ## How packages are written, without a build
 	@$(PYTHON) deploy/release/test_archives.py --quiet

@@ -545,7 +545,7 @@ mod tests {
     #[test]
     fn star_moves_whole_or_stays() {
         // Stars of ten agents around 0, 10, 20 and 30, which take half of the time.
-        let star = |agent: u32| (0, if agent % 10 == 0 { agent + 1 } else { agent - agent % 10 });
+        let star = |agent: u32| (0, if agent.is_multiple_of(10) { agent + 1 } else { agent - agent % 10 });
         let profile = || {
             let turns: Vec<(u32, u64)> = (0..40).map(|agent| (agent, if agent % 10 == 0 { 90 } else { 10 })).collect();
             LoadProfile::sound(&turns)
