@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use whimbrel_acl::{Performative, Symbol};
 use whimbrel_operator::NodeEvent as Happened;
@@ -11,6 +10,7 @@ use whimbrel_runtime::DEVICES;
 
 use crate::arguments::SummaryForm;
 use crate::sequence_diagram::{EventClock, EventLines};
+use crate::society_end::EndFigures;
 use whimbrel::control::happening;
 use whimbrel::duration::readable;
 use whimbrel_terminal as terminal;
@@ -23,6 +23,9 @@ const NAMES_SHOWN: usize = 8;
 
 /// The platform's own agents, which are no part of the society.
 const SERVICES: [&str; 3] = ["ams", "df", DEVICES];
+
+/// Messages that no observer saw as sent.
+const UNSEEN: &str = "copies to topics and groups, or from before";
 
 /// Watches a platform.
 #[derive(Clone)]
@@ -47,11 +50,11 @@ impl TraceObserver {
     }
 
     /// Returns the summary at the end of a run; `None` if nothing was to be counted.
-    pub fn summary(&self, form: SummaryForm, counters: Counters, time: Duration) -> Option<String> {
+    pub fn summary(&self, form: SummaryForm, figures: &EndFigures) -> Option<String> {
         let tally = self.tally.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
         Some(match form {
-            SummaryForm::Table => tally.table(counters, time),
-            SummaryForm::Json => tally.json(counters, time).to_string(),
+            SummaryForm::Table => tally.table(figures),
+            SummaryForm::Json => tally.json(figures).to_string(),
         })
     }
 }
@@ -92,7 +95,8 @@ impl SummaryCounts {
         }
     }
 
-    fn json(&self, counters: Counters, time: Duration) -> serde_json::Value {
+    fn json(&self, figures: &EndFigures) -> serde_json::Value {
+        let EndFigures { time, counters, .. } = figures;
         serde_json::json!({
             "agents": self.agents.len(),
             "messages": self.messages,
@@ -107,20 +111,21 @@ impl SummaryCounts {
         })
     }
 
-    fn table(&self, counters: Counters, time: Duration) -> String {
+    fn table(&self, figures: &EndFigures) -> String {
+        let EndFigures { time, counters, .. } = *figures;
         let shown: Vec<&str> = self.agents.iter().take(NAMES_SHOWN).map(|name| name.as_str()).collect();
         let more = self.agents.len().saturating_sub(NAMES_SHOWN);
         let names = shown.join(", ") + &if more > 0 { format!(" and {more} more") } else { String::new() };
         let mut rows = vec![row("agents", self.agents.len(), &names)];
         let mut messages: Vec<(&String, &u64)> = self.messages.iter().collect();
         messages.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
-        let total: u64 = self.messages.values().sum();
-        for (index, (name, count)) in messages.into_iter().enumerate() {
-            if index == 0 {
-                rows.push(row("messages", total, &format!("{count:>6}  {name}")));
-            } else {
-                rows.push(row("", "", &format!("{count:>6}  {name}")));
-            }
+        let mut kinds: Vec<(&str, u64)> = messages.into_iter().map(|(name, count)| (name.as_str(), *count)).collect();
+        // An observer sees a message to many once, and none that a journal brought back.
+        let unseen = counters.sent.saturating_sub(self.messages.values().sum());
+        kinds.extend((unseen > 0).then_some((UNSEEN, unseen)));
+        for (index, (name, count)) in kinds.into_iter().enumerate() {
+            let (what, total) = if index == 0 { ("messages", counters.sent.to_string()) } else { Default::default() };
+            rows.push(row(what, total, &format!("{count:>6}  {name}")));
         }
         let mut awards: Vec<(&&str, &u64)> = self.awards.iter().collect();
         awards.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
@@ -152,6 +157,8 @@ fn row(what: &str, count: impl ToString, more: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -159,7 +166,8 @@ mod tests {
         let mut tally = SummaryCounts { agents: vec![Symbol::new("ada")], ..SummaryCounts::default() };
         tally.messages.insert("cfp".to_owned(), 6);
         let counters = Counters { sent: 6, handled: 6, ..Counters::default() };
-        let json = tally.json(counters, Duration::from_millis(2));
+        let time = Duration::from_millis(2);
+        let json = tally.json(&EndFigures { time, agents: 1, counters, warnings: 0 });
         assert_eq!((&json["messages"]["cfp"], &json["time_us"], &json["agents"]), (&6.into(), &2000.into(), &1.into()));
     }
 
@@ -180,8 +188,21 @@ mod tests {
  lost             0  13 sent = 12 handled + 0 undeliverable + 1 waiting at the end
  time        1.25 s
 ─────────────────────────────────────────────────────────────────────────────────";
-        let table = tally.table(counters, Duration::from_millis(1250));
+        let figures = EndFigures { time: Duration::from_millis(1250), agents: 2, counters, warnings: 0 };
+        let table = tally.table(&figures);
         let trimmed = |text: &str| text.trim_matches('─').to_owned();
         assert_eq!(trimmed(&table), trimmed(expected));
+    }
+
+    #[test]
+    fn table_counts_as_last_words_do() {
+        let mut tally = SummaryCounts { agents: vec![Symbol::new("ada")], ..SummaryCounts::default() };
+        tally.messages.insert("inform".to_owned(), 2);
+        let counters = Counters { sent: 5, handled: 5, ..Counters::default() };
+        let table = tally.table(&EndFigures { counters, ..EndFigures::default() });
+        assert!(
+            table.contains("\n messages         5       2  inform\n                          3  copies to"),
+            "{table}"
+        );
     }
 }

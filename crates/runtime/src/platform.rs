@@ -651,6 +651,12 @@ impl Platform {
         Counters { sent, handled, dead, queued, came, left }
     }
 
+    /// Returns the number of messages that the end of the platform left unread. [`Platform::counters`] counts them as
+    /// dead.
+    pub fn unread(&self) -> u64 {
+        self.node().unread.load(Ordering::Relaxed)
+    }
+
     /// Returns the node's health: late turns, waits for turns, full mailboxes, ends by quotas, agents.
     pub fn health(&self) -> NodeHealth {
         self.node().health()

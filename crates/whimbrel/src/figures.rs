@@ -10,6 +10,12 @@ pub fn count(count: f64) -> String {
     }
 }
 
+/// Returns a number of things in words: `1 agent`, `2 agents`. The noun's plural ends in `s`.
+pub fn counted<T: std::fmt::Display + PartialEq + From<u8>>(count: T, noun: &str) -> String {
+    let plural = if count == T::from(1) { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
 /// Returns a number of bytes as people read it: `512 B`, `3.1 kB`, `24 MB`.
 pub fn bytes(bytes: f64) -> String {
     let of = |value: f64, unit| if value < 10.0 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") };
@@ -24,6 +30,12 @@ pub fn bytes(bytes: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nouns_follow_their_number() {
+        let agents = [0_u64, 1, 2].map(|count| counted(count, "agent"));
+        assert_eq!(agents, ["0 agents", "1 agent", "2 agents"]);
+    }
 
     #[test]
     fn figures_are_readable() {

@@ -105,7 +105,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let failed = later.and_then(|society| begin(society).err());
     let code = ending.wait(arguments, nodes.as_ref(), failed.is_some());
     let has_stayed = opened.is_some_and(|opened| {
-        summarise(arguments, watch.take(), &platform, &ending.record);
+        summarise(arguments, watch.take(), &ending.record);
         ending.stay(opened, code)
     });
     close_ports(gateway, agents_elsewhere, control, &farewell);
@@ -117,7 +117,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     membership.into_iter().for_each(|membership| membership.end(&farewell));
     guards.end();
     durability.into_iter().for_each(|durability| durability.end(&platform));
-    summarise(arguments, watch, &platform, &ending.record);
+    summarise(arguments, watch, &ending.record);
     failed.map_or_else(|| Ok(farewell.end(code)), Err)
 }
 
@@ -134,9 +134,9 @@ fn told_here(arguments: &RunArguments, society: &Society) -> Option<String> {
 }
 
 /// Says what there was, if that was asked for.
-fn summarise(arguments: &RunArguments, watch: Option<TraceObserver>, platform: &Platform, record: &EndRecord) {
+fn summarise(arguments: &RunArguments, watch: Option<TraceObserver>, record: &EndRecord) {
     let (Some(form), Some(watch)) = (arguments.summary, watch) else { return };
-    if let Some(text) = watch.summary(form, platform.counters(), record.time()) {
+    if let Some(text) = watch.summary(form, &record.figures()) {
         // Nobody may be reading any more.
         let _ = print(&text);
     }
@@ -254,6 +254,7 @@ impl SocietyEnding {
     /// code.
     fn wait(&self, arguments: &RunArguments, nodes: Option<&LocalNodes>, has_failed: bool) -> i32 {
         if has_failed {
+            self.record.note_cause(EndedBy::NotBegun);
             self.platform.stop_with(1);
         } else if let Some(time) = arguments.time.filter(|_| arguments.node.is_none()) {
             end_after(time, self.by_time());
@@ -261,7 +262,9 @@ impl SocietyEnding {
         let code = self.platform.wait_until_stopped();
         self.record.end(code);
         nodes.iter().for_each(|nodes| nodes.note_end(code));
-        self.farewell.stop(&self.platform);
+        if self.farewell.stop(&self.platform) {
+            self.record.note_still();
+        }
         code
     }
 

@@ -253,6 +253,26 @@ fn last_line_is_no_dead_address() {
     assert!(lines[1].ends_with("; its console is closed (--keep keeps it)"), "{said}");
 }
 
+/// The messages of the last turn count, too.
+#[test]
+fn summary_counts_as_last_words_do() {
+    let society = [("x.asl", "!go.\n+!go <- .send(y, tell, a); .send(y, tell, b); .send(y, tell, c); .stopMAS.\n")];
+    let scratch = Scratch::with(&[society[0], ("y.asl", "k.\n"), ("x.mas2j", "MAS x { agents: y; x; }\n")]);
+    let seen = scratch.run(&["run", "x.mas2j", "--summary", "--http", "127.0.0.1:0"]);
+    let row = seen.out.lines().find_map(|line| line.trim_start().strip_prefix("messages")).expect("a row");
+    let sent = row.split_whitespace().next().expect("a number");
+    assert!(seen.err.contains(&format!(" {sent} messages, ")), "{}{}", seen.out, seen.err);
+    assert!(seen.out.contains(&format!("{sent} sent = ")), "{}", seen.out);
+}
+
+#[test]
+fn failing_end_names_its_status() {
+    let scratch = Scratch::with(&[("one.asl", "!go.\n+!go <- .stopMAS(0, 3).\n")]);
+    let seen = scratch.run(&["run", "one.asl", "--http", "127.0.0.1:0"]);
+    assert!(seen.err.contains("an agent ended the society with exit status 3 after "), "{}", seen.err);
+    assert!(!seen.err.contains("nothing failed") && seen.code == Some(3), "{}", seen.err);
+}
+
 #[test]
 fn summary_can_be_json() {
     let seen = Scratch::with(&[("one.asl", BRIEF)]).run(&["run", "one.asl", "--summary=json"]);

@@ -97,6 +97,8 @@ pub(crate) struct Node {
     pub pool: Arc<Pool>,
     /// Set when the platform stops and its agents end.
     pub stopping: AtomicBool,
+    /// Number of dead letters since then: their receivers ended before they read them.
+    pub unread: AtomicU64,
     /// Set when all agents ended: workers leave.
     pub closing: AtomicBool,
     /// Remains of the society, once its agents are ended.
@@ -220,6 +222,7 @@ impl Node {
             monitors: Monitors::default(),
             pool: Arc::new(Pool::of(OFFLOAD_THREADS_MAX)),
             stopping: AtomicBool::new(false),
+            unread: AtomicU64::new(0),
             closing: AtomicBool::new(false),
             remains: OnceLock::new(),
             closed: Mutex::new(None),

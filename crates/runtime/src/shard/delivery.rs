@@ -1,6 +1,8 @@
 //! Delivery of messages: into a local mailbox, into the batch for another shard or another node, or back to the sender
 //! as `failure`.
 
+use std::sync::atomic::Ordering;
+
 use whimbrel_acl::{Aid, Envelope, MessageBody, Symbol, sym};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::route::{LocalRoute, NodeId, Place, Route, ShardIndex};
@@ -154,7 +156,7 @@ impl Shard {
             return;
         }
         let waits = self.has_work() && self.pace.turns() > 1 && self.await_turns.is_empty();
-        if waits && !self.node.stopping.load(crate::sync::atomic::Ordering::Relaxed) {
+        if waits && !self.node.stopping.load(Ordering::Relaxed) {
             let before = Time(self.node.now().0.saturating_sub(GATHER_US));
             return self.flush_those_links(|batch| batch.left_at <= before);
         }
@@ -447,6 +449,9 @@ impl Shard {
             self.node.health.note_full_mailbox(envelope.to.name, self.now);
         }
         self.tally.dead += 1;
+        if self.node.stopping.load(Ordering::Relaxed) {
+            self.node.unread.fetch_add(1, Ordering::Relaxed);
+        }
         let failure = locked(&self.node.dead_letters).bury(self.now, envelope, why);
         if let Some(failure) = failure {
             let to = failure.receivers.first().copied();

@@ -149,13 +149,9 @@ impl Farewell {
         END_PATIENCE.saturating_sub(asked.elapsed()).clamp(GOOD_BYE, usual.max(GOOD_BYE))
     }
 
-    /// Ends the platform's agents, in the time there is.
-    pub fn stop(&self, platform: &Platform) {
-        if self.asked().is_some() {
-            platform.stop_within(TURNS_PATIENCE);
-        } else {
-            platform.stop();
-        }
+    /// Ends the platform's agents, in the time there is. Returns false if some turn did not end in it.
+    pub fn stop(&self, platform: &Platform) -> bool {
+        if self.asked().is_some() { platform.stop_within(TURNS_PATIENCE) } else { platform.stop() }
     }
 }
 
