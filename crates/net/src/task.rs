@@ -629,11 +629,7 @@ impl LinkTask {
             LinkEvent::Lost(mut messages) => {
                 messages.append(&mut self.peer.forget(false));
                 self.peer.done(messages.len());
-                self.say(&match messages.len() {
-                    0 => "the node is lost".to_owned(),
-                    1 => "the node is lost, with 1 message for it".to_owned(),
-                    several => format!("the node is lost, with {several} messages for it"),
-                });
+                self.say(&end_words(self.link.is_leaving(), messages.len()));
                 self.hub.station.lose(self.peer.id, messages);
                 self.lost_since = Some(self.now());
                 self.introducing = None;
@@ -808,5 +804,14 @@ fn set_alarm(alarm: &mut Pin<&mut Sleep>, wait: Duration) {
     let at = Instant::now() + wait;
     if alarm.is_elapsed() || alarm.deadline() > at || alarm.deadline() + Duration::from_millis(50) < at {
         alarm.as_mut().reset(at);
+    }
+}
+/// Returns what to say of a peer that is gone: `the node is lost, with 2 messages for it`.
+fn end_words(has_said_goodbye: bool, messages: usize) -> String {
+    let gone = if has_said_goodbye { "the node has left" } else { "the node is lost" };
+    match messages {
+        0 => gone.to_owned(),
+        1 => format!("{gone}, with 1 message for it"),
+        several => format!("{gone}, with {several} messages for it"),
     }
 }

@@ -82,6 +82,28 @@ fn remote_agents_join_with_certificates() {
 }
 
 #[test]
+fn farewell_is_no_loss() {
+    let scratch = Scratch::with(&[
+        ("host.asl", "+hello <- .wait(50); .stopMAS.\n"),
+        ("guest.asl", "!go.\n+!go <- .send(host, tell, hello).\n"),
+    ]);
+    let make = |arguments: &[&str]| {
+        let mut command = whimbrel();
+        command.args(arguments).args(["--token", "the token"]).current_dir(scratch.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    };
+    let mut host = make(&["run", "host.asl", "--listen", "127.0.0.1:0"]).spawn().expect("it runs");
+    let mut noted = BufReader::new(host.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let address = noted.find_map(|line| Some(line.split_once("join at ")?.1.to_owned())).expect("it listens");
+    let guest = super::CommandOutput::from(make(&["join", &address, "guest.asl"]).output().expect("it runs"));
+    let said: Vec<String> = noted.collect();
+    assert_eq!((host.wait().expect("it ends").code(), guest.code), (Some(0), Some(0)), "{said:?}{}", guest.err);
+    assert!(!guest.err.contains("is lost") && guest.err.contains("link to n1: up"), "{}", guest.err);
+    assert!(!said.iter().any(|line| line.contains("is lost")), "{said:?}");
+}
+
+#[test]
 fn remote_links_default_to_authenticated() {
     let scratch = Scratch::with(&[("a.asl", "!go.\n+!go <- .stopMAS.\n")]);
     let seen = scratch.run(&["run", "a.asl", "--listen", "0.0.0.0:0", "--token", "t"]);

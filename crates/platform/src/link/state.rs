@@ -893,6 +893,11 @@ impl Link {
         }
     }
 
+    /// Returns true if this node or the peer has said good-bye.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving != Goodbye::No
+    }
+
     /// Appends the bytes to write now to `out`. Returns false if there are none.
     pub fn poll_transmit(&mut self, now: Time, out: &mut Vec<u8>) -> bool {
         let before = out.len();
