@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use whimbrel_store::{Archived, Damage, Embedded, OpenOptions, Repaired, Report, store_in};
 
 use crate::arguments::{StoreAction, StoreArguments};
+use whimbrel::figures::counted;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
 
@@ -92,27 +93,34 @@ fn table(report: &Report) -> String {
         "{:>9}  {:>7}  {:>10}  {:>10}  {:>10}  {:>14}\n",
         "partition", "epoch", "first", "last", "frames", "bytes"
     );
-    for one in &report.opened {
-        let (partition, epoch) = (one.partition.0, one.epoch.0);
-        let (first, last) = if one.frames == 0 { (0, one.last.0) } else { (one.first.0, one.last.0) };
-        text +=
-            &format!("{partition:>9}  {epoch:>7}  {first:>10}  {last:>10}  {:>10}  {:>14}\n", one.frames, one.bytes);
+    let filled = report.opened.iter().filter(|one| one.frames > 0);
+    let empty = report.opened.len() - filled.clone().count();
+    for one in filled {
+        text += &format!(
+            "{:>9}  {:>7}  {:>10}  {:>10}  {:>10}  {:>14}\n",
+            one.partition.0, one.epoch.0, one.first.0, one.last.0, one.frames, one.bytes
+        );
+    }
+    if empty > 0 {
+        text += &format!("{empty:>9}  the other opened partitions have no frames (--json lists them)\n");
     }
     let (frames, bytes) = sums(report);
     text += &format!(
-        "{} of {} partitions, {frames} frames of {bytes} bytes, in {} files of {} bytes\n{} keys; {} blobs of {} bytes",
+        "{} of {}, {} of {}, in {} of {}\n{}; {} of {}",
         report.opened.len(),
-        report.partitions,
-        report.segments,
-        report.journal_bytes,
-        report.keys,
-        report.blobs,
-        report.blob_bytes
+        counted(report.partitions, "partition"),
+        counted(frames, "frame"),
+        counted(bytes, "byte"),
+        counted(report.segments, "file"),
+        counted(report.journal_bytes, "byte"),
+        counted(report.keys, "key"),
+        counted(report.blobs, "blob"),
+        counted(report.blob_bytes, "byte")
     );
     if report.torn_bytes > 0 {
         text += &format!(
-            "\n{} bytes were being written when it was last left; nobody was told that they are safe",
-            report.torn_bytes
+            "\nthe last write of {} was cut short; nobody was told that it is safe",
+            counted(report.torn_bytes, "byte")
         );
     }
     text
@@ -170,8 +178,8 @@ fn repair(dir: &Path, partitions: Option<u16>, as_json: bool) -> anyhow::Result<
     }
     done.iter().try_for_each(|one| say(one))?;
     say(&match done.is_empty() {
-        true => format!("nothing to repair: {frames} frames, no part is missing"),
-        false => format!("it is whole again: {frames} frames"),
+        true => format!("nothing to repair: {}, no part is missing", counted(frames, "frame")),
+        false => format!("it is whole again: {}", counted(frames, "frame")),
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -187,8 +195,9 @@ fn compact(dir: &Path, as_json: bool) -> anyhow::Result<ExitCode> {
         say(&json!({"before_bytes": done.before_bytes, "after_bytes": after, "moved": done.moved}).to_string())?;
     } else {
         say(&format!(
-            "the journal had {} bytes, and has {after}; {} frames were written again",
-            done.before_bytes, done.moved
+            "the journal had {} bytes, and has {after}; rewritten: {}",
+            done.before_bytes,
+            counted(done.moved, "frame")
         ))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -204,7 +213,9 @@ fn archived(done: &Archived, as_json: bool, what: &str) -> anyhow::Result<ExitCo
     } else {
         complain(&done.damage);
         let Archived { frames, frame_bytes, keys, blobs, .. } = done;
-        say(&format!("{what}: {frames} frames of {frame_bytes} bytes, {keys} keys, {blobs} blobs"))?;
+        let (frames, frame_bytes) = (counted(*frames, "frame"), counted(*frame_bytes, "byte"));
+        let (keys, blobs) = (counted(*keys, "key"), counted(*blobs, "blob"));
+        say(&format!("{what}: {frames} of {frame_bytes}, {keys}, {blobs}"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

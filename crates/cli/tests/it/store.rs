@@ -49,8 +49,7 @@ fn store_commands_work_in_turn() {
     assert_eq!(before["opened"], after["opened"]);
     assert_eq!(after["journal_bytes"], compacted["after_bytes"]);
     let seen = run_in(scratch.path(), &["store", "export", "society.store", "file"]);
-    let said =
-        format!("exported into file: {} frames of {} bytes, 1 keys, 1 blobs\n", FRAMES + 10, (FRAMES + 10) * 100);
+    let said = format!("exported into file: {} frames of {} bytes, 1 key, 1 blob\n", FRAMES + 10, (FRAMES + 10) * 100);
     assert_eq!((seen.code, seen.out), (Some(0), said));
     let seen = run_in(scratch.path(), &["store", "import", "other.store", "file"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
@@ -74,8 +73,16 @@ fn store_commands_work_in_turn() {
 fn check_detects_damaged_store() {
     let scratch = Scratch::new();
     make(&scratch);
+    let store = Embedded::open(scratch.path().join("society.store"), &OpenOptions::default()).unwrap();
+    for partition in 5..9 {
+        store.open(Partition(partition), Epoch(1)).unwrap();
+    }
+    drop(store);
     let seen = run_in(scratch.path(), &["store", "check", "society.store"]);
     assert!(seen.out.ends_with("all of it is as it was written\n"), "{}", seen.out);
+    let rows: Vec<Option<&str>> = seen.out.lines().map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(rows[..4], [Some("partition"), Some("3"), Some("4"), Some("4")], "{}", seen.out);
+    assert!(seen.out.contains("4  the other opened partitions have no frames"), "{}", seen.out);
     let journal = scratch.path().join("society.store/journal");
     let first = std::fs::read_dir(&journal).unwrap().map(|file| file.unwrap().path()).min().unwrap();
     let mut bytes = std::fs::read(&first).unwrap();
