@@ -4,11 +4,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use whimbrel_operator::{Answer, MemberState, Request};
+use whimbrel_operator::{Answer, MemberInfo, MemberState, Request};
 use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::DrainArguments;
 use whimbrel::control::{RunningNode, choose};
+use whimbrel::duration::readable;
+use whimbrel::figures::counted;
+use whimbrel_terminal::note;
 use whimbrel_terminal::screen::print;
 
 /// Interval of progress checks.
@@ -31,11 +34,18 @@ pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let until = Instant::now() + arguments.wait;
+    if !has_taker(members(&asked)?.iter().map(|member| (&*member.node, member.state)), &arguments.drained) {
+        note(&format!(
+            "no other node takes the agents of {name}: waiting {} for one (start one with `whimbrel up`)",
+            readable(arguments.wait)
+        ));
+    }
     loop {
-        match left(&asked, &arguments.drained)? {
+        match left(members(&asked)?, &arguments.drained) {
             Some(0) => break,
             Some(left) if Instant::now() > until => {
-                bail!("{name} still has {left} partitions: no other node takes them (see `whimbrel nodes`)")
+                let left = counted(left, "partition");
+                bail!("{name} still has {left}, which no other node takes (see `whimbrel nodes`)")
             }
             Some(_) => std::thread::sleep(LOOK),
             None => bail!("node {name} has left the platform"),
@@ -45,13 +55,34 @@ pub fn drain(arguments: &DrainArguments) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the number of partitions of a draining node; `None` if it has left.
-fn left(asked: &RunningNode, name: &str) -> anyhow::Result<Option<u64>> {
+fn members(asked: &RunningNode) -> anyhow::Result<Vec<MemberInfo>> {
     let Answer::Nodes { nodes, .. } = asked.ask(&Request::Nodes, Duration::ZERO)? else {
         bail!("node {} sent an unexpected answer to a query for its peers", asked.info.node);
     };
+    Ok(nodes)
+}
+
+/// Returns true if another node than this one takes agents.
+fn has_taker<'a>(mut members: impl Iterator<Item = (&'a str, MemberState)>, name: &str) -> bool {
+    members.any(|(node, state)| node != name && state == MemberState::Running)
+}
+
+/// Returns the number of partitions of a draining node; `None` if it has left.
+fn left(members: Vec<MemberInfo>, name: &str) -> Option<u64> {
     let lives = |state| matches!(state, MemberState::Draining | MemberState::Running);
-    let found = nodes.into_iter().find(|node| node.node == name && lives(node.state));
+    let found = members.into_iter().find(|node| node.node == name && lives(node.state));
     // It may not have learned of it yet.
-    Ok(found.map(|node| if node.state == MemberState::Draining { node.partitions } else { node.partitions.max(1) }))
+    found.map(|node| if node.state == MemberState::Draining { node.partitions } else { node.partitions.max(1) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_running_nodes_take_agents() {
+        let members = [("n1", MemberState::Running), ("n2", MemberState::Draining)];
+        assert!(!has_taker(members.into_iter(), "n1"));
+        assert!(has_taker(members.into_iter(), "n2"));
+    }
 }
