@@ -49,7 +49,7 @@ impl BrowserConsole {
     ) -> Option<Self> {
         let way_in = || gateway.way_in(&console.token).map_err(|error| error.to_string());
         let shown = wishes.opens.then(|| way_in().and_then(|path| show(&format!("{}{path}", console.here()))));
-        let address = format!("{}/#token={}", console.here(), console.token);
+        let address = console.to_string();
         let is_opened = matches!(shown, Some(Ok(())));
         if let Some(Err(why)) = shown {
             let hint = if wishes.is_kept { "" } else { " while the society runs, or give --keep" };

@@ -214,7 +214,7 @@ impl ConsoleAt {
 
 impl std::fmt::Display for ConsoleAt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}://{}/#token={}", self.scheme, self.address, self.token)
+        write!(f, "{}/#token={}", self.here(), self.token)
     }
 }
 
@@ -269,7 +269,9 @@ impl HttpPort {
         let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
         own.map(|own| gateway.listen_also(own, sessions.threads())).transpose()?;
-        notes.news(&format!("the console is at {console}"));
+        let is_everywhere = console.address.ip().is_unspecified();
+        let elsewhere = if is_everywhere { " (from other machines: with this machine's name)" } else { "" };
+        notes.news(&format!("the console is at {console}{elsewhere}"));
         if let Some(folder) = credentials {
             watch(&gateway, WatchedFolder::following(&folder), &notes);
         }

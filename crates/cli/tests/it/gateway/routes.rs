@@ -189,7 +189,7 @@ fn a_node_can_do_without() {
         "{}",
         seen.err
     );
-    assert!(run(&["--http", "0.0.0.0:0", "--security", "open"]).err.contains("the console is at http://0.0.0.0:"));
+    assert!(run(&["--http", "0.0.0.0:0", "--security", "open"]).err.contains("the console is at http://127.0.0.1:"));
 }
 
 #[test]
