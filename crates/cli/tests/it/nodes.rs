@@ -531,3 +531,11 @@ fn a_name_is_for_other_nodes() {
     let seen = scratch.run(&["run", "hi.asl", "--name", "home", "--listen", "127.0.0.1:0", "--token", "t"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
 }
+
+#[test]
+fn short_token_is_named() {
+    let scratch = Scratch::with(&[("a.asl", "!go.\n+!go <- .stopMAS.\n")]);
+    let seen = scratch.run(&["run", "a.asl", "--agent-port", "0", "--agent-token", "short"]);
+    let why = "error: --agent-token: the token is too short: 8 bytes at least\n";
+    assert_eq!((seen.err.as_str(), seen.code), (why, Some(1)));
+}

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::bail;
-use whimbrel_net::agent_port::{AcceptedTokens, AgentPort, AgentPortConfig, FindSessionPorts, SessionPorts, TokenFile};
+use anyhow::{Context, bail};
+use whimbrel_net::agent_port::{
+    AcceptedTokens, AgentPort, AgentPortConfig, FindSessionPorts, SessionPorts, TokenError, TokenFile,
+};
 use whimbrel_net::{Credentials, HubView, LinkSecurity};
 use whimbrel_operator::{Answer, Request, SessionPortsInfo};
 use whimbrel_platform::audit::Auditor;
@@ -58,8 +60,8 @@ pub fn open(
         // has the key.
         None => (LinkSecurity::Open, level(ON_THIS_MACHINE)?.1),
     };
-    let operators = http_token.map_or_else(|| Ok(AcceptedTokens::none()), AcceptedTokens::one)?;
-    let constant = options.token.as_deref().map_or_else(|| Ok(AcceptedTokens::none()), AcceptedTokens::one)?;
+    let operators = accepted(http_token).context("--http-token")?;
+    let constant = accepted(options.token.as_deref()).context("--agent-token")?;
     // Errors in it are reported now, not to the first client.
     let file = options.tokens.as_deref().map(TokenFile::open).transpose()?;
     if address.is_some() && file.is_none() && options.token.is_none() && level == LinkSecurity::Open {
@@ -100,6 +102,10 @@ pub fn open(
         log(&format!("agents can connect at {}", port.address()));
     }
     Ok(Some(Arc::new(port)))
+}
+
+fn accepted(token: Option<&str>) -> Result<AcceptedTokens, TokenError> {
+    token.map_or_else(|| Ok(AcceptedTokens::none()), AcceptedTokens::one)
 }
 
 /// Asks other nodes where their clients connect.
