@@ -13,15 +13,15 @@ searched(0).
 
 way(A, B, Cities, D)
    :- .nth(A, Cities, [X, Y]) & .nth(B, Cities, [V, W])
-    & D = math.round(math.sqrt((X - V) ** 2 + (Y - W) ** 2)).
+   & D = math.round(math.sqrt((X - V) ** 2 + (Y - W) ** 2)).
 
-round_trip([Last], First, Cities, D)   :- way(Last, First, Cities, D).
-round_trip([A, B | T], First, Cities, D) :- way(A, B, Cities, C) & round_trip([B | T], First, Cities, E) & D = C + E.
+round_trip([Last], First, Cities, D) :- way(Last, First, Cities, D).
+round_trip([A, B|T], First, Cities, D) :- way(A, B, Cities, C) & round_trip([B|T], First, Cities, E) & D = C + E.
 
 // A tour visits each place once, and has the stated length.
-is_tour([First | T], Length, Cities)
-   :- .length(Cities, N) & .findall(I, .range(I, 0, N - 1), All) & .sort([First | T], All)
-    & round_trip([First | T], First, Cities, Length).
+is_tour([First|T], Length, Cities)
+   :- .length(Cities, N) & .findall(I, .range(I, 0, N - 1), All) & .sort([First|T], All)
+   & round_trip([First|T], First, Cities, Length).
 
 better(Length) :- best(none, _, _).
 better(Length) :- best(Least, _, _) & .number(Least) & Length < Least.
@@ -42,7 +42,7 @@ shortest_is(Length) :- solve(P) & problem(P, Length, _).
 
 +!search(_) : over.
 +!search(Seed) : solve(P) & problem(P, _, Cities) & best(_, Known, _) & at_once(N) & rounds(Rounds)
-   <- .send(devices, askOne, share(ants, search(P, Cities, Known, Seed, Rounds), [named(true)]), done(Found, [Who | _]));
+   <- .send(devices, askOne, share(ants, search(P, Cities, Known, Seed, Rounds), [named(true)]), done(Found, [Who|_]));
       !consider(Found, Who);
       !!search(Seed + N).
 // The part was given up, or there is no device: try again later.

@@ -1,14 +1,15 @@
 // Auctioneer of an English auction: the price rises, bidders leave, and the last one in the room gets the lot.
 
 // lot(Name, First price, Step).
-lot(sea_chart,   60, 15).
-lot(ship_clock,  90, 30).
-lot(ship,      5000, 500).
+lot(sea_chart, 60, 15).
+lot(ship_clock, 90, 30).
+lot(ship, 5000, 500).
 
 // The directory reports each present and future bidder: provider(Agent, Service). All bidders are here when every
 // agent but the auctioneer and the directory is one.
-everybody_is_here :- .my_name(Me) & .all_names(All) &
-                     not (.member(A, All) & A \== Me & A \== df & not provider(A, "bidder")).
+everybody_is_here
+   :- .my_name(Me) & .all_names(All)
+   & not (.member(A, All) & A \== Me & A \== df & not provider(A, "bidder")).
 
 !open.
 
@@ -16,7 +17,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
    <- .df_subscribe("bidder");
       .wait(everybody_is_here, 60000);
       .findall(lot(L, P, S), lot(L, P, S), Lots);
-      for ( .member(lot(Lot, Price, Step), Lots) ) {
+      for (.member(lot(Lot, Price, Step), Lots)) {
          !sell(Lot, Price, Step)
       };
       .print("The auction is over.");

@@ -3,9 +3,9 @@
 // bidder7 is number 7. The worth of a lot differs between bidders, and is the same in every run.
 number(N) :- .my_name(Me) & .substring(Digits, Me, 6) & .term2string(N, Digits).
 
-worth(sea_chart,  V) :- number(N) & V = 50 + (N * 37) mod 101.
+worth(sea_chart, V) :- number(N) & V = 50 + (N * 37) mod 101.
 worth(ship_clock, V) :- number(N) & V = 90 + (N * 59) mod 127.
-worth(ship,       V) :- number(N) & V = 40 * N.
+worth(ship, V) :- number(N) & V = 40 * N.
 
 !enter.
 +!enter <- .df_register("bidder").

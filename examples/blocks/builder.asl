@@ -4,9 +4,9 @@
 // The blocks that the agent sees:         c
 //                                         a   b   e
 //                                         d   f   g
-on(d, table).  on(a, d).  on(c, a).
-on(f, table).  on(b, f).
-on(g, table).  on(e, g).
+on(d, table). on(a, d). on(c, a).
+on(f, table). on(b, f).
+on(g, table). on(e, g).
 
 clear(table).
 clear(X) :- on(X, _) & not on(_, X).
@@ -18,7 +18,7 @@ stands(_, []).
 stands(Below, [X|Above]) :- on(X, Below) & stands(X, Above).
 
 // The lowest block that is not in its place, and its place.
-misplaced(Below, [X|_], X, Below)     :- not on(X, Below).
+misplaced(Below, [X|_], X, Below) :- not on(X, Below).
 misplaced(Below, [X|Above], Y, Place) :- on(X, Below) & misplaced(X, Above, Y, Place).
 
 !work.
@@ -73,7 +73,7 @@ moves(0).
 @topple[atomic]
 +!topple[source(Who)]
    <- .print("  ", Who, " topples everything");
-      for ( on(X, Y) & Y \== table ) {
+      for (on(X, Y) & Y \== table) {
          -on(X, Y);
          +on(X, table)
       }.
@@ -84,7 +84,7 @@ moves(0).
       +on(Thing, Place).
 
 +!show
-   <- for ( on(X, table) ) { !pile(X, [X]) }.
+   <- for (on(X, table)) { !pile(X, [X]) }.
 +!pile(X, Pile) : on(Y, X)
    <- !pile(Y, [Y|Pile]).
 +!pile(_, Pile)

@@ -5,12 +5,13 @@ deadline(800).
 
 // All have answered when no called agent is missing.
 all_answered(Job) :- called(Job, Agents) & not (.member(A, Agents) & not answered(A, Job)).
-answered(A, Job)  :- proposal(A, Job, _) | refusal(A, Job).
+answered(A, Job) :- proposal(A, Job, _) | refusal(A, Job).
 
 // The directory reports each present and future contractor: provider(Agent, Service). All are here when every agent
 // but the initiator and the directory is one.
-everybody_is_here :- .my_name(Me) & .all_names(All) &
-                     not (.member(A, All) & A \== Me & A \== df & not provider(A, "contractor")).
+everybody_is_here
+   :- .my_name(Me) & .all_names(All)
+   & not (.member(A, All) & A \== Me & A \== df & not provider(A, "contractor")).
 
 !start.
 
@@ -36,11 +37,11 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
       +called(Job, Agents);
       .print("Who will do ", Job, "? I ask ", Agents);
       .send(Agents, cfp, Job);
-      .wait(all_answered(Job), Ms, _);       // with a third argument, a timeout is no failure
+      .wait(all_answered(Job), Ms, _);  // with a third argument, a timeout is no failure
       .findall(offer(Price, A), proposal(A, Job, Price), Offers);
       .findall(A, refusal(A, Job), Refused);
       .findall(A, .member(A, Agents) & not answered(A, Job), Silent);
-      -called(Job, Agents);                  // later offers are too late
+      -called(Job, Agents);  // later offers are too late
       !say("  offers  ", Offers);
       !say("  refused ", Refused);
       !say("  silent  ", Silent);
@@ -54,7 +55,7 @@ everybody_is_here :- .my_name(Me) & .all_names(All) &
 +!award(Job, Offers)
    <- .min(Offers, offer(Price, Winner));
       .print("  ", Winner, " gets ", Job, " for ", Price);
-      for ( .member(offer(_, Loser), Offers) & Loser \== Winner ) {
+      for (.member(offer(_, Loser), Offers) & Loser \== Winner) {
          .send(Loser, reject_proposal, Job)
       };
       .send(Winner, accept_proposal, Job);

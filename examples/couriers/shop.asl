@@ -22,5 +22,5 @@
       .wait(delivered(What)[source(Courier)], 5000).
 
 +!kqml_received(A, propose, offer(What, Price), _) <- +answer(What, A, offer(Price)).
-+!kqml_received(A, refuse, deliver(What, _), _)    <- +answer(What, A, no).
-+!kqml_received(A, inform, delivered(What), _)     <- +delivered(What)[source(A)].
++!kqml_received(A, refuse, deliver(What, _), _) <- +answer(What, A, no).
++!kqml_received(A, inform, delivered(What), _) <- +delivered(What)[source(A)].

@@ -1,18 +1,18 @@
 // Environment: an ordinary agent. Actions of the others arrive as requests, are done or fail, and change the
 // others' percepts.
 
-at(base).               // the robot's place
-hand(empty).            // the robot's load
+at(base).     // the robot's place
+hand(empty).  // the robot's load
 fridge(closed).
-stock(2).               // bottles in the fridge
-glass(0).               // sips of lemonade in the owner's glass
+stock(2).  // bottles in the fridge
+glass(0).  // sips of lemonade in the owner's glass
 
 // Percepts of each agent.
-sees(robot, at(Place))           :- at(Place).
-sees(robot, carries(Thing))      :- hand(Thing) & Thing \== empty.
-sees(robot, stock(lemonade, N))  :- fridge(open) & stock(N).
-sees(owner, glass(empty))        :- glass(0).
-sees(owner, glass(lemonade))     :- glass(N) & N > 0.
+sees(robot, at(Place)) :- at(Place).
+sees(robot, carries(Thing)) :- hand(Thing) & Thing \== empty.
+sees(robot, stock(lemonade, N)) :- fridge(open) & stock(N).
+sees(owner, glass(empty)) :- glass(0).
+sees(owner, glass(lemonade)) :- glass(N) & N > 0.
 
 !begin.
 +!begin <- !show.
@@ -29,7 +29,7 @@ sees(owner, glass(lemonade))     :- glass(N) & N > 0.
 +!do(robot, go(Place))
    <- .wait(30);
       -+at(Place).
-+!do(robot, open(fridge))  : at(fridge) & fridge(closed)
++!do(robot, open(fridge)) : at(fridge) & fridge(closed)
    <- -+fridge(open).
 +!do(robot, close(fridge)) : at(fridge) & fridge(open)
    <- -+fridge(closed).
@@ -46,7 +46,7 @@ sees(owner, glass(lemonade))     :- glass(N) & N > 0.
 
 // Each agent gets all its present percepts. New ones become +belief, removed ones -belief.
 +!show
-   <- for ( .member(Agent, [robot, owner]) ) {
+   <- for (.member(Agent, [robot, owner])) {
          .findall(P, sees(Agent, P), Percepts);
          .send(Agent, percept, Percepts)
       }.

@@ -1,6 +1,6 @@
 // Robot: fetches drinks, orders missing ones, and limits the owner's drinks.
 
-limit(lemonade, 4).     // glasses a day
+limit(lemonade, 4).  // glasses a day
 served(lemonade, 0).
 
 enough(Drink) :- limit(Drink, Max) & served(Drink, N) & N >= Max.

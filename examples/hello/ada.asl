@@ -3,6 +3,6 @@
 +hello(Language)[source(Who)]
    <- .print(Who, " speaks ", Language);
       .send(Who, tell, hello("AgentSpeak"));
-      for ( hello(_)[source(Other)] & Other \== Who ) {
+      for (hello(_)[source(Other)] & Other \== Who) {
          .send(Who, tell, meet(Other))
       }.

@@ -2,16 +2,16 @@
 !read.
 
 +!read : light
-  <- .print("reading");
-     press;
-     !read.
+   <- .print("reading");
+      press;
+      !read.
 +!read
-  <- press;
-     !read.
+   <- press;
+      !read.
 
 -!read[failure_reason(Why)]
-  <- .print("the lamp is ", Why);
-     .stopMAS.
+   <- .print("the lamp is ", Why);
+      .stopMAS.
 
 +light <- .print("light").
 -light <- .print("dark").

@@ -9,14 +9,14 @@ bits_per_ms(10000).
 +!open <- .send(reader, tell, open).
 
 +!page(From, Count)[source(Client)] <-
-    .act(library, list(From, Count), Listed);
-    !read(Listed, Texts, Characters);
-    ?bits_per_ms(Rate);
-    .wait(math.ceil(8 * Characters / Rate));
-    .send(Client, tell, page(From, Texts)).
+   .act(library, list(From, Count), Listed);
+   !read(Listed, Texts, Characters);
+   ?bits_per_ms(Rate);
+   .wait(math.ceil(8 * Characters / Rate));
+   .send(Client, tell, page(From, Texts)).
 
 +!read([], [], 0).
-+!read([document(Name, _) | Rest], [text(Name, Text) | Texts], Length + Characters) <-
-    .act(library, read(Name), Text);
-    .length(Text, Length);
-    !read(Rest, Texts, Characters).
++!read([document(Name, _)|Rest], [text(Name, Text)|Texts], Length + Characters) <-
+   .act(library, read(Name), Text);
+   .length(Text, Length);
+   !read(Rest, Texts, Characters).

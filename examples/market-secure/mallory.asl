@@ -5,7 +5,7 @@
 +!rob
    <- .print("your coins, please");
       .send(bank, achieve, pay(mallory, 1000));
-      .wait({+refused(bank, _)}, 5000);
+      .wait({ +refused(bank, _) }, 5000);
       .kill_agent(bank);
       .send(clock, tell, gone(mallory));
       .stopMAS.

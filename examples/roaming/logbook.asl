@@ -7,9 +7,9 @@ diary([]).
 +!open <- .print("nobody has come by yet: open the page").
 
 // The scout reports every change.
-+!note([visit(Place, Arrived, Steps, Found) | Before])
++!note([visit(Place, Arrived, Steps, Found)|Before])
    <- !remember(Place);
-      -+diary([visit(Place, Arrived, Steps, Found) | Before]);
+      -+diary([visit(Place, Arrived, Steps, Found)|Before]);
       !tell.
 
 +!remember(Place) : at(Place).

@@ -8,6 +8,6 @@
       .send(station, tell, ready(Me)).
 
 +go : measures(What) & readings(List) & .my_name(Me)
-   <- for ( .member(Value, List) ) {
+   <- for (.member(Value, List)) {
          .publish(What, tell, reading(Me, Value))
       }.

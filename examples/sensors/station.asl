@@ -1,8 +1,8 @@
 // Station: begins and ends the day. It knows the number of agents, but not their subscriptions.
 
 everybody_is_ready :- .count(ready(_), 10).
-all_have_reported  :- .count(done(_), 3).
-all_are_home       :- .count(home(_), 3).
+all_have_reported :- .count(done(_), 3).
+all_are_home :- .count(home(_), 3).
 
 !open.
 

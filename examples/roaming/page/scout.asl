@@ -12,18 +12,18 @@ diary([]).
 
 // Looks around: an agent that continues at a node because its tab was closed is not told so.
 @look[atomic]
-+!look_around : .node(Here) & diary([visit(Here, _, _, _) | _]).
++!look_around : .node(Here) & diary([visit(Here, _, _, _)|_]).
 @arrive[atomic]
 +!look_around : .node(Here) & diary(Before)
    <- Now = system.time;
-      -+diary([visit(Here, Now, 0, "") | Before]);
+      -+diary([visit(Here, Now, 0, "")|Before]);
       .print("at ", Here);
       !!collect(Here).
 
 @step[atomic]
-+!step : diary([visit(Here, Arrived, Steps, Found) | Before])
++!step : diary([visit(Here, Arrived, Steps, Found)|Before])
    <- More = Steps + 1;
-      -+diary([visit(Here, Arrived, More, Found) | Before]);
+      -+diary([visit(Here, Arrived, More, Found)|Before]);
       !report.
 
 +!report : diary(Diary) <- .send(logbook, achieve, note(Diary)).
@@ -36,13 +36,13 @@ diary([]).
 -!collect(Here) <- .print("nobody at ", Here, " says what it is").
 
 @keep[atomic]
-+!keep(Here, Text) : diary([visit(Here, Arrived, Steps, _) | Before])
-   <- -+diary([visit(Here, Arrived, Steps, Text) | Before]);
++!keep(Here, Text) : diary([visit(Here, Arrived, Steps, _)|Before])
+   <- -+diary([visit(Here, Arrived, Steps, Text)|Before]);
       !report.
 // It moved meanwhile: the fact is noted for its place.
 @keep_late[atomic]
-+!keep(Here, Text) : diary([Now, visit(Here, Arrived, Steps, _) | Before])
-   <- -+diary([Now, visit(Here, Arrived, Steps, Text) | Before]).
++!keep(Here, Text) : diary([Now, visit(Here, Arrived, Steps, _)|Before])
+   <- -+diary([Now, visit(Here, Arrived, Steps, Text)|Before]).
 +!keep(_, _).
 
 // The scout is called. The step after .move_to is done at the new place, in the same plan.

@@ -2,10 +2,10 @@
 
 thirst(1).
 
-!grow.          // the goal it starts with
+!grow.  // the goal it starts with
 
 +!grow : thirst(Days)
-   <- .wait(100 * Days);                        // in milliseconds
+   <- .wait(100 * Days);  // in milliseconds
       .send(gardener, tell, thirsty(Days)).
 
 +!drink[source(gardener)] : thirst(Days)

@@ -1,6 +1,7 @@
 //! `whimbrel new`.
 
-use super::{CommandFolder, Scratch};
+use super::examples::repository;
+use super::{CommandFolder, Scratch, run_in};
 
 #[test]
 fn a_new_society_runs() {
@@ -64,4 +65,27 @@ fn examples_with_pages_bring_their_scripts() {
         assert!(made.err.contains("no AgentSpeak engine for pages: run `make dist`"), "{}", made.err);
         assert!(!scratch.path().join("class").exists());
     }
+}
+
+#[test]
+fn new_projects_are_in_fmts_form() {
+    let scratch = Scratch::new();
+    assert_eq!(scratch.run(&["new", "garden"]).code, Some(0));
+    let seen = scratch.run(&["fmt", "--check", "garden"]);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "3 files: 0 would change, 0 with errors\n"));
+}
+
+#[cfg(feature = "wasm")]
+#[test]
+fn new_wasm_project_is_in_fmts_form() {
+    let scratch = Scratch::new();
+    assert_eq!(scratch.run(&["new", "school", "--wasm", "c"]).code, Some(0));
+    let seen = scratch.run(&["fmt", "--check", "school"]);
+    assert_eq!((seen.code, seen.err.as_str()), (Some(0), "2 files: 0 would change, 0 with errors\n"));
+}
+
+#[test]
+fn examples_are_in_fmts_form() {
+    let seen = run_in(&repository().join("examples"), &["fmt", "--check", "."]);
+    assert_eq!(seen.code, Some(0), "{}", seen.err);
 }

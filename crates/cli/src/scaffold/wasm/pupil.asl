@@ -1,6 +1,6 @@
 // Has two calculators do its homework.
 
-answers(0).     // a belief: how many it has got
+answers(0).  // a belief: how many it has got
 
 !homework.
 
@@ -11,7 +11,7 @@ answers(0).     // a belief: how many it has got
 // What a calculator answers becomes a belief. Atomic: answers are dealt with one after the other.
 @answer[atomic]
 +sum(Sum)[source(Calculator)]
-   :  answers(N)
+   : answers(N)
    <- .print(Calculator, " says ", Sum);
       -+answers(N + 1).
 

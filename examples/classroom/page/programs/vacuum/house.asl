@@ -4,7 +4,7 @@ at(hall).
 dirty(hall).
 dirty(kitchen).
 
-sees(at(Room))    :- at(Room).
+sees(at(Room)) :- at(Room).
 sees(dirty(Room)) :- at(Room) & dirty(Room).
 
 !begin.
