@@ -145,7 +145,7 @@ fn aside(what: &Happening) -> Option<(String, Style)> {
         Happening::CutShort => {
             Some(gap("the node was cut short here: the last that was said may be missing".to_owned()))
         }
-        Happening::Dropped { count } => Some(gap(format!("{count} entries before this are not kept any more"))),
+        Happening::Dropped { count } => Some(gap(format!("not kept any more: the {count} before this"))),
         _ => None,
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use whimbrel::control::{RunningNode, choose};
+use whimbrel::figures::counted;
 use whimbrel::programs::{CompileError, read_program};
 use whimbrel_operator::{Answer, IncludedSource, LoadOutcome, Loading, ProgramSource, Request, Spawning};
 use whimbrel_platform::plain_text::harmless;
@@ -77,13 +78,12 @@ pub fn loaded(nodes: &[RunningNode], agent: &str, program: &str, goals: bool) ->
 
 /// `3 plans instead of 2, 1 rule, 1 new belief`
 fn exchanged(outcome: &LoadOutcome) -> String {
-    let count = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    let mut parts = vec![format!("{} instead of {}", count(outcome.added, "plan"), outcome.removed)];
+    let mut parts = vec![format!("{} instead of {}", counted(outcome.added, "plan"), outcome.removed)];
     if outcome.rules > 0 {
-        parts.push(count(outcome.rules, "rule"));
+        parts.push(counted(outcome.rules, "rule"));
     }
     if outcome.beliefs > 0 {
-        parts.push(count(outcome.beliefs, "new belief"));
+        parts.push(counted(outcome.beliefs, "new belief"));
     }
     parts.join(", ")
 }

@@ -10,6 +10,7 @@ use whimbrel_operator::{Answer, NodeEvent, Request};
 use crate::arguments::DeadLettersArguments;
 use crate::sequence_diagram::{EventClock, EventLines};
 use whimbrel::control::choose;
+use whimbrel::figures::counted;
 use whimbrel_terminal::screen::{PageRoom, show};
 
 /// Page of dead letters.
@@ -49,6 +50,6 @@ fn page(seen: &DeadLetterPage, room: PageRoom) -> String {
     let older = seen.letters.len().saturating_sub(shown);
     let newest = seen.letters.iter().skip(older).filter_map(|letter| lines.line(letter));
     let dim = anstyle::Style::new().dimmed();
-    let sum = format!("{dim}{} messages died so far{dim:#}", seen.total);
+    let sum = format!("{dim}{} died so far{dim:#}", counted(seen.total, "message"));
     newest.chain([sum]).collect::<Vec<_>>().join("\n")
 }

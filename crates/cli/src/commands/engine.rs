@@ -12,7 +12,7 @@ use whimbrel_store::nats::{
 
 use super::engine_record::{EngineRecord, end, option_for, start_detached};
 use crate::arguments::{ENGINE_FOLDER, EngineAction, EngineArguments, Sync};
-use whimbrel::figures::{bytes, count};
+use whimbrel::figures::{bytes, count, counted};
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::print;
 use whimbrel_terminal::stopping::Stopping;
@@ -172,7 +172,11 @@ fn text(status: &Status) -> String {
         None => parts.push(format!("store {}: not made yet", status.store)),
         Some(partitions) => {
             let copies = status.options.replicas;
-            parts.push(format!("\nstore {}: {partitions} partitions; {copies} copies are asked for", status.store));
+            parts.push(format!(
+                "\nstore {}: {}; copies asked for: {copies}",
+                status.store,
+                counted(partitions, "partition")
+            ));
             parts.push(streams(&status.streams));
         }
     }

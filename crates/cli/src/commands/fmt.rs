@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
+use whimbrel::figures::counted;
 use whimbrel::files::{read, read_source};
 use whimbrel_acl::Text;
 use whimbrel_editor::format::{format, format_project};
@@ -149,8 +150,7 @@ impl FmtTotals {
     }
 
     fn summary(&self, check: bool) -> String {
-        let plural = if self.files == 1 { "" } else { "s" };
         let verb = if check { "would change" } else { "changed" };
-        format!("{} file{plural}: {} {verb}, {} with errors", self.files, self.changed, self.failed)
+        format!("{}: {} {verb}, {} with errors", counted(self.files, "file"), self.changed, self.failed)
     }
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use serde_json::json;
+use whimbrel::figures::counted;
 use whimbrel_net::Trust;
 use whimbrel_net::signing::{self, EvidenceBundle, ProvenMessage};
 use whimbrel_platform::plain_text::harmless;
@@ -21,7 +22,7 @@ pub fn prove(arguments: &ProveArguments) -> anyhow::Result<ExitCode> {
             let written = whimbrel_files::write(file, bundle.to_json().as_bytes());
             written.with_context(|| format!("cannot write {}", file.display()))?;
             let conversation = harmless(&arguments.conversation);
-            say(&format!("{} messages of {conversation} are in {}", bundle.len(), file.display()))?;
+            say(&format!("{} of {conversation}: in {}", counted(bundle.len(), "message"), file.display()))?;
         }
         None => say(bundle.to_json().trim_end())?,
     }
@@ -41,7 +42,7 @@ pub fn verify(arguments: &VerifyArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let conversation = harmless(&verified.conversation);
-    say(&format!("{conversation}: {} messages, as they were signed", verified.said.len()))?;
+    say(&format!("{conversation}: {}, as signed", counted(verified.said.len(), "message")))?;
     say(verified.to_string().trim_end())?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use whimbrel_operator::{Happening, NodeEvent, Request, SniffWanted};
 use crate::arguments::SniffArguments;
 use crate::sequence_diagram::{Diagram, EventClock, EventLines};
 use whimbrel::control::{Merge, RunningNode, choose};
+use whimbrel::figures::counted;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::screen::{is_closed, print, terminal_size};
 
@@ -197,6 +198,6 @@ impl<'a> EventPrinter<'a> {
         }
         let skipped = if self.skipped > 0 { format!(", {} more not shown", self.skipped) } else { String::new() };
         let ended = if ended { "; the platform ended" } else { "" };
-        terminal::note(&format!("{} messages{skipped}{ended}", self.messages));
+        terminal::note(&format!("{}{skipped}{ended}", counted(self.messages, "message")));
     }
 }

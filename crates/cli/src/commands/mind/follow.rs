@@ -10,6 +10,7 @@ use whimbrel_platform::plain_text::harmless;
 
 use crate::arguments::TargetArguments;
 use whimbrel::control::choose;
+use whimbrel::figures::counted;
 use whimbrel_terminal::screen::{is_closed, print};
 
 /// Interval of looks.
@@ -27,7 +28,7 @@ pub fn follow(agent: &str, target: &TargetArguments, json: bool) -> anyhow::Resu
             && first.cycle > last.cycle + 1
             && !json
         {
-            lines.push(format!("... {} cycles are not shown", first.cycle - last.cycle - 1));
+            lines.push(format!("... not shown: {}", counted(first.cycle - last.cycle - 1, "cycle")));
         }
         for seen in new {
             lines.push(if json { serde_json::to_string(seen)? } else { line(seen) });

@@ -1,6 +1,7 @@
 //! A mind as text for a terminal.
 
 use anstyle::{AnsiColor, Style};
+use whimbrel::figures::counted;
 use whimbrel_operator::MindInfo;
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::inspection::{FrameSeen, Inspection, IntentionSeen};
@@ -106,7 +107,8 @@ pub fn standing(mind: &MindInfo) -> String {
         lines.push(format!("next event: {}", harmless(&event.text)));
     }
     if inside.mailbox_total > 0 {
-        lines.push(format!("{} messages wait", inside.mailbox_total));
+        let verb = if inside.mailbox_total == 1 { "waits" } else { "wait" };
+        lines.push(format!("{} {verb}", counted(inside.mailbox_total, "message")));
     }
     lines.join("\n")
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use whimbrel::control::RunningNode;
+use whimbrel::figures::counted;
 use whimbrel_operator::{
     Answer, PerformFailure, PerformOutcome, ProgramSource, Reason, Refusal, Request, Spawning, VariableValue,
 };
@@ -123,9 +124,11 @@ impl PromptSession {
         let fate = if is_new { "ends with this prompt" } else { "continues after this prompt" };
         let agent = harmless(&self.agent);
         self.printer.print(&format!(
-            "{society}: {agents} agents on node {}, process {}; it {fate}. You act as {agent}.\n\
+            "{society}: {} on node {}, process {}; it {fate}. You act as {agent}.\n\
              ?belief(X) asks, !goal pursues, +belief believes, help lists the verbs, Ctrl-D leaves.",
-            node.info.node, node.info.pid
+            counted(agents, "agent"),
+            node.info.node,
+            node.info.pid
         ));
     }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::bail;
+use whimbrel::figures::counted;
 use whimbrel_acl::Value;
 use whimbrel_bdi::syntax;
 use whimbrel_operator::{Answer, Request, Spawning};
@@ -99,7 +100,9 @@ impl PromptSession {
             _ => (Request::Kill { agent: agent.clone() }, "killed"),
         };
         match self.order(&request, ORDER_PATIENCE)? {
-            Some(Answer::Acted(outcome)) => Ok(format!("{} agents {done}, {} not", outcome.done, outcome.failed)),
+            Some(Answer::Acted(outcome)) => {
+                Ok(format!("{} {done}, {} not", counted(outcome.done, "agent"), outcome.failed))
+            }
             Some(_) => Ok(harmless(&format!("{agent} {done}"))),
             None => bail!("stopped waiting"),
         }

@@ -11,6 +11,7 @@ use super::super::Notes;
 use super::super::membership::Dialler;
 use crate::Society;
 use crate::cluster::DEPOSED;
+use crate::figures::counted;
 
 /// Platform of a node, as its cluster sees it.
 pub struct SocietyNode {
@@ -52,7 +53,9 @@ impl SocietyNode {
         let Adopted { kept, messages, .. } = adopted;
         if !self.told.swap(true, Ordering::AcqRel) && *kept + *messages > 0 {
             self.notes.warning(&format!(
-                "continuing with {kept} agents and {messages} undelivered messages from {} (--fresh begins anew)",
+                "continuing with {} and {} from {} (--fresh begins anew)",
+                counted(*kept, "agent"),
+                counted(*messages, "undelivered message"),
                 self.place
             ));
         }
