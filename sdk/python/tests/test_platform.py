@@ -129,7 +129,11 @@ def test_program_needs_no_asyncio() -> None:
 @needs_node
 def test_interrupt_cleans_up() -> None:
     program = """
+        import signal
         from whimbrel import Platform, run
+
+        # Shells let the background ignore Ctrl-C, and children inherit that.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
         async def main():
             async with Platform() as platform:
