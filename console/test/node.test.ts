@@ -156,7 +156,7 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
 
   test("agent answers, performs and gets another program", () =>
     see(async (there, page) => {
-      await there.open("society/buyer3");
+      await there.open("society/buyer1");
       const pane = page.getByRole("complementary", { name: "Agent" });
       const line = pane.getByLabel("Question or plan body");
       const outcomes = pane.getByRole("list", { name: "Outcomes" });
@@ -175,7 +175,7 @@ describe("console on a real node", { skip: withoutNode(), timeout: 300_000 }, ()
       await pane.getByRole("button", { name: "Load" }).click();
       await page.getByRole("dialog").getByRole("textbox").fill("buyer.asl");
       await page.keyboard.press("Enter");
-      await page.getByText(/buyer3 runs buyer.asl: \d+ plans instead of \d+/).waitFor();
+      await page.getByText(/buyer1 runs buyer.asl: \d+ plans instead of \d+/).waitFor();
     }));
 
   test("agents are created and cloned", () =>
