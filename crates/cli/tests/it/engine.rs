@@ -82,7 +82,7 @@ fn engine_starts_and_ends_in_order() {
     // Made, it is seen with its streams.
     drop(whimbrel_store::nats::Nats::connect(&url, whimbrel_store::nats::EngineOptions::default()).unwrap());
     let seen = status(&url);
-    for part in ["whimbrel-COORD", "whimbrel-J5", "whimbrel-BLOB", "256 partitions; 3 copies"] {
+    for part in ["whimbrel-COORD", "whimbrel-J5", "whimbrel-BLOB", "256 partitions; copies asked for: 3"] {
         assert!(seen.out.contains(part), "no {part} in {}", seen.out);
     }
     let json = whimbrel().args(["engine", "status", "--json", &url]).output().unwrap();

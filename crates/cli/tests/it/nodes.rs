@@ -314,14 +314,14 @@ fn signed_conversation_verifies_offline() {
         let proven = scratch.run(&["prove", "ping~pong", "--evidence", folder, "-o", "deal.json"]);
         assert_eq!(
             (proven.out.as_str(), proven.code),
-            (format!("{said} messages of ping~pong are in deal.json\n").as_str(), Some(0)),
+            (format!("{said} messages of ping~pong: in deal.json\n").as_str(), Some(0)),
             "{}",
             proven.err
         );
         let verified = scratch.run(&["verify", "deal.json", "--authority", "kept/authority.pem"]);
         assert_eq!(verified.code, Some(0), "{}", verified.err);
         let lines: Vec<&str> = verified.out.lines().collect();
-        assert_eq!(lines[0], format!("ping~pong: {said} messages, as they were signed"));
+        assert_eq!(lines[0], format!("ping~pong: {said} messages, as signed"));
         assert!(lines[1].contains("ping of n1 to pong: tell price(10)"), "{}", verified.out);
         assert!(lines[2].ends_with("pong of n2 to ping: tell taken(10)  (after 1)"), "{}", verified.out);
     }
