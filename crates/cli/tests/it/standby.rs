@@ -139,15 +139,12 @@ fn deposed_node_falls_silent() {
     let mut second = start(&scratch, &store, "second");
     wait_for("the second waits", || text(&scratch.path().join("second.err")).contains("waiting to take over"));
     first.signal(Signal::STOP);
-    let told = text(&scratch.path().join("first")).lines().count();
     wait_for("the second takes over", || text(&scratch.path().join("second")).lines().count() >= 2);
     first.signal(Signal::CONT);
     assert_eq!(end_of(&mut first).code(), Some(75), "{}", text(&scratch.path().join("first.err")));
-    // It may say what was written just before it was stopped; nobody else says that.
-    let more = text(&scratch.path().join("first")).lines().count() - told;
-    assert!(more <= 1, "it said {more} lines when it was none any more");
     enough(&scratch);
     assert!(end_of(&mut second).success());
+    // The first may say what was written just before it was stopped. If it said more, the second would say it again.
     assert_all_told_once(&scratch);
 }
 
