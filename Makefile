@@ -321,7 +321,8 @@ site-pages: classroom site/node_modules/.package-lock.json $(if $(wildcard $(SIT
 	@cd site && PATH="$$PWD/node_modules/.bin:$$PATH" ASTRO_TELEMETRY_DISABLED=1 WHIMBREL='$(abspath $(SITE_PROGRAM))' npm run --silent build
 
 .PHONY: site-test
-site-test: sdk site-pages $(TESTED) | chromium nats ## Documents: their AgentSpeak runs, their shell blocks print what they say, the site works in a browser
+site-test: sdk $(TESTED) | chromium nats ## Documents: their AgentSpeak runs, their shell blocks print what they say, the site works in a browser
+	@$(MAKE) site-pages SITE_PROGRAM='$(TESTED)'
 	@cd site && PATH="$$PWD/node_modules/.bin:$$PATH" WHIMBREL='$(abspath $(TESTED))' npm test --silent
 
 site/node_modules/.package-lock.json: site/package.json site/package-lock.json | node
