@@ -30,6 +30,7 @@ class Program(NamedTuple):
     file: str
     source: str
     needs_node: bool
+    is_test: bool
     output: str
     files: dict[str, str]
 
@@ -45,7 +46,11 @@ def programs() -> list[Program]:
             if language == "python" and (name or document in WHOLE):
                 assert name, f"{document}: a block of Python without a file"
                 assert following[0] == "text", f"{document}: no output of {name[1]}"
-                found.append(Program(document, name[1], text, "needs=node" in options, following[2], dict(files)))
+                found.append(
+                    Program(
+                        document, name[1], text, "needs=node" in options, "pytest" in options, following[2], dict(files)
+                    )
+                )
             elif name:
                 files[name[1]] = text
     return found
@@ -57,8 +62,9 @@ def test_program_prints_what_document_says(program: Program, society: Society, t
         (tmp_path / name).write_text(text)
     arguments = [society.address, TOKEN] if program.needs_node else []
     environment = {**os.environ, "PYTHONPATH": str(SOURCE), "WHIMBREL": WHIMBREL, "PYTHONSAFEPATH": "1"}
+    start = ["-m", "pytest", "--quiet", "-p", "whimbrel.testing.plugin"] if program.is_test else []
     done = subprocess.run(
-        [sys.executable, "-W", "error::RuntimeWarning", program.file, *arguments],
+        [sys.executable, "-W", "error::RuntimeWarning", *start, program.file, *arguments],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -66,7 +72,9 @@ def test_program_prints_what_document_says(program: Program, society: Society, t
         timeout=60,
         check=False,
     )
-    assert (done.returncode, done.stdout) == (0, program.output), done.stderr
+    # Of tests, how many passed; not how long they took.
+    printed = done.stdout if not program.is_test else re.sub(r"(?s).*\n(\d+ passed) in .*", r"\1\n", done.stdout)
+    assert (done.returncode, printed) == (0, program.output), done.stderr
 
 
 def test_documents_have_programs() -> None:

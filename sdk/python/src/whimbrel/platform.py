@@ -15,6 +15,7 @@ from .acl.errors import WhimbrelError
 from .agents.arrivals import Offer
 from .agents.creation import Creation
 from .agents.deadlines import Deadlines
+from .recording import MESSAGES_MAX, Recording
 from .session.address import Address
 from .session.driver import Driver, Sign
 from .session.frames import Form, Frame
@@ -76,7 +77,7 @@ class Platform(Creation):
         `lease` is the time in seconds that the agents outlive a lost connection, `patience` that for the first one.
         """
         super().__init__()
-        given = address or os.environ.get("WHIMBREL_URL")
+        given = address or (os.environ.get("WHIMBREL_URL") if transport is None else None)
         self._address = Address.parse(given) if given else None
         if self._address is not None and project is not None:
             raise WhimbrelError("give an address, or a project for an own node: not both")
@@ -300,6 +301,21 @@ class Platform(Creation):
         state. If it raises, or starts none within 10 s, the agent stays, or returns, with that reason.
         """
         self.arrivals.take = take
+
+    def record(self, limit: int | None = MESSAGES_MAX) -> Recording:
+        """Begins to record the messages of this program's agents: those that they send, and those that come to them.
+        The recording keeps the newest `limit` messages.
+        """
+        recording = self._recording = Recording(limit)
+        recording.start = self.loop.time() if hasattr(self, "loop") else 0.0
+        return recording
+
+    @property
+    def recording(self) -> Recording:
+        """Recording of this program's messages, which `record` began. Raises WhimbrelError if there is none."""
+        if self._recording is None:
+            raise WhimbrelError("nothing was recorded: call `platform.record()` first, or give `record=True`")
+        return self._recording
 
     async def start_all(self, agents: dict[str, Any], *, keep: bool = False) -> list[Any]:
         """Starts several agents together: objects or set-up functions by name. Returns them in that order."""

@@ -21,6 +21,7 @@ from .limits import SENT_MAX
 from .saver import Restored
 
 if TYPE_CHECKING:
+    from ..recording import Recording
     from .agent import Agent
     from .messaging import Question
 
@@ -55,6 +56,7 @@ class Roster:
         self._sent: list[_Sent | None] = [None] * SENT_MAX
         self._granted: Frame | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._recording: Recording | None = None
 
     @property
     def session(self) -> Session:
@@ -95,6 +97,8 @@ class Roster:
         number = session.send(entry.number, message)
         self._sent[number % SENT_MAX] = (number, entry, message.receivers, question)
         size = session.last_bytes if entry.saver is not None else 0
+        if self._recording is not None:
+            self._recording.sent(self.loop.time(), entry.aid, message)
         self.driver.pump()
         return size
 
@@ -149,6 +153,8 @@ class Roster:
             entry = self.entries.get(event["agent"])
             if entry is not None:
                 message, size, number = event["message"], event["bytes"], event["number"]
+                if self._recording is not None and message.sender.name not in self._names:
+                    self._recording.add(self.loop.time(), message)
                 if entry.early is not None:
                     entry.early.append((message, size, number))
                 if not entry.is_left:
