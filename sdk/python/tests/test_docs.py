@@ -43,7 +43,8 @@ def programs() -> list[Program]:
         blocks = _BLOCK.findall((REPOSITORY / document).read_text(encoding="utf-8"))
         for (language, options, text), following in zip(blocks, [*blocks[1:], ("", "", "")], strict=True):
             name = re.search(r"file=(\S+)", options)
-            if language == "python" and (name or document in WHOLE):
+            is_cell = "await " in text and "def " not in text and not name
+            if language == "python" and (name or (document in WHOLE and not is_cell)):
                 assert name, f"{document}: a block of Python without a file"
                 assert following[0] == "text", f"{document}: no output of {name[1]}"
                 found.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import importlib
 import threading
 from collections.abc import Coroutine, Iterable
@@ -11,12 +12,15 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .acl.aid import AidLike
+from .acl.errors import WhimbrelError
 from .acl.message import Message
 from .agents.agent import Agent
 from .agents.limits import ANSWER_S
 
 if TYPE_CHECKING:
+    from .diagram import Diagram
     from .platform import Platform
+    from .recording import Recording
 
 __all__ = ["BlockingPlatform", "run"]
 
@@ -28,12 +32,19 @@ _ASKER = "main"
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Runs a program: `whimbrel.run(main())`. It uses uvloop if that is installed; Ctrl-C ends it, and cleans up."""
-    try:
-        uvloop: Any = importlib.import_module("uvloop")
-    except ImportError:
+    uvloop = _uvloop()
+    if uvloop is None:
         return asyncio.run(main)
     result: T = uvloop.run(main)
     return result
+
+
+def _uvloop() -> Any:
+    """Returns the module uvloop if that is installed."""
+    try:
+        return importlib.import_module("uvloop")
+    except ImportError:
+        return None
 
 
 class BlockingPlatform:
@@ -42,12 +53,17 @@ class BlockingPlatform:
     def __init__(self, platform: Platform) -> None:
         #: The platform, for coroutines that run by `run`.
         self.platform = platform
-        self._loop = asyncio.new_event_loop()
+        self._loop: asyncio.AbstractEventLoop = (_uvloop() or asyncio).new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="whimbrel", daemon=True)
         self._asker: Agent | None = None
 
     def run(self, work: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
-        """Runs a coroutine in the platform's event loop. Returns its result."""
+        """Runs a coroutine in the platform's event loop. Returns its result. An interrupt cancels it; the platform
+        stays usable.
+        """
+        if self._loop.is_closed():
+            work.close()
+            raise WhimbrelError("the platform is closed")
         future: Future[T] = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout)
@@ -58,6 +74,19 @@ class BlockingPlatform:
     def start(self, name: str, agent: Any = None, *, keep: Any = False) -> Any:
         """Starts an agent: see `Platform.start`."""
         return self.run(self.platform.start(name, agent, keep=keep))
+
+    def start_all(self, agents: dict[str, Any], *, keep: bool = False, progress: bool = False) -> list[Any]:
+        """Starts several agents together: see `Platform.start_all`."""
+        return self.run(self.platform.start_all(agents, keep=keep, progress=progress))
+
+    @property
+    def recording(self) -> Recording:
+        """Recording of this program's messages: see `Platform.recording`."""
+        return self.platform.recording
+
+    def diagram(self, agents: Any = None, *, directories: bool = False) -> Diagram:
+        """Returns the recorded messages as a sequence diagram: see `Platform.diagram`."""
+        return self.platform.diagram(agents, directories=directories)
 
     def ask(
         self,
@@ -102,6 +131,16 @@ class BlockingPlatform:
 
         self.run(wait())
 
+    def close(self) -> None:
+        """Ends all agents and the session, then the node, if it is one's own."""
+        if self._loop.is_closed():
+            return
+        atexit.unregister(self.close)
+        try:
+            self.run(self.platform.close())
+        finally:
+            self._end_loop()
+
     def __enter__(self) -> BlockingPlatform:
         self._thread.start()
         try:
@@ -109,15 +148,19 @@ class BlockingPlatform:
         except BaseException:
             self._end_loop()
             raise
+        atexit.register(self.close)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            self.run(self.platform.close())
-        finally:
-            self._end_loop()
+        self.close()
+
+    def _repr_html_(self) -> str:
+        return self.platform._repr_html_()
+
+    def __repr__(self) -> str:
+        return repr(self.platform)
 
     def _end_loop(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -15,6 +15,7 @@ from .acl.errors import WhimbrelError
 from .agents.arrivals import Offer
 from .agents.creation import Creation
 from .agents.deadlines import Deadlines
+from .progress import gather, in_notebook
 from .recording import MESSAGES_MAX, Recording
 from .session.address import Address
 from .session.driver import Driver, Sign
@@ -25,6 +26,7 @@ from .session.transport import Connect, connector
 
 if TYPE_CHECKING:
     from .blocking import BlockingPlatform
+    from .diagram import Diagram
     from .node import Node
 
 __all__ = ["Platform", "connect"]
@@ -65,6 +67,7 @@ class Platform(Creation):
         window: int = WINDOW,
         message_bytes: int = MESSAGE_BYTES,
         transport: Connect | None = None,
+        record: bool | None = None,
     ) -> None:
         """Describes a platform; nothing happens yet.
 
@@ -75,8 +78,11 @@ class Platform(Creation):
         are further options of `whimbrel run`.
 
         `lease` is the time in seconds that the agents outlive a lost connection, `patience` that for the first one.
+
+        `record` keeps the messages for `recording` and `diagram`; in a notebook it is on by default.
         """
         super().__init__()
+        self._records = in_notebook() if record is None else record
         given = address or (os.environ.get("WHIMBREL_URL") if transport is None else None)
         self._address = Address.parse(given) if given else None
         if self._address is not None and project is not None:
@@ -120,6 +126,8 @@ class Platform(Creation):
         self._is_open = True
         self.loop = asyncio.get_running_loop()
         self.deadlines = Deadlines(self.loop)
+        if self._records:
+            self.record()
         self._closed = self.loop.create_future()
         self._first = self.loop.create_future()
         try:
@@ -243,6 +251,12 @@ class Platform(Creation):
         """Opens the platform: `platform = await whimbrel.connect(...)`."""
         return self.open().__await__()
 
+    def blocking(self) -> BlockingPlatform:
+        """Opens the platform for a program without asyncio, such as a cell of a notebook. Its `close` ends it, and so
+        does the end of the program.
+        """
+        return self.__enter__()
+
     def __enter__(self) -> BlockingPlatform:
         """Opens the platform for a program without asyncio."""
         from .blocking import BlockingPlatform
@@ -317,13 +331,34 @@ class Platform(Creation):
             raise WhimbrelError("nothing was recorded: call `platform.record()` first, or give `record=True`")
         return self._recording
 
-    async def start_all(self, agents: dict[str, Any], *, keep: bool = False) -> list[Any]:
-        """Starts several agents together: objects or set-up functions by name. Returns them in that order."""
-        return list(await asyncio.gather(*(self.start(name, agent, keep=keep) for name, agent in agents.items())))
+    def diagram(self, agents: Any = None, *, directories: bool = False) -> Diagram:
+        """Returns the recorded messages as a sequence diagram, which notebooks show: all, or those of `agents`.
+        `directories` includes those to and from `df` and `ams`.
+        """
+        return self.recording.diagram(agents, directories=directories)
+
+    async def start_all(self, agents: dict[str, Any], *, keep: bool = False, progress: bool = False) -> list[Any]:
+        """Starts several agents together: objects or set-up functions by name. Returns them in that order. `progress`
+        shows a bar.
+        """
+        started = [self.start(name, agent, keep=keep) for name, agent in agents.items()]
+        return await gather(started, "starting agents") if progress else list(await asyncio.gather(*started))
+
+    def _repr_html_(self) -> str:
+        from .html import table
+
+        state = "closed" if self.over is not None else "connected" if self.is_connected else "not connected"
+        rows = [("node", self._address or "its own"), ("state", state), ("agents", tuple(self.entries.values()))]
+        return table(f"Platform {self.name or '?'}", [(name, _shown(value)) for name, value in rows])
 
     def __repr__(self) -> str:
         where = str(self._address) if self._address else "its own node"
         return f"<Platform {self.name or '?'} at {where}, {len(self.entries)} agents>"
+
+
+def _shown(value: Any) -> Any:
+    """Returns what a table shows: of agents, their names."""
+    return tuple(str(entry.aid) for entry in value) if isinstance(value, tuple) else str(value)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, function: Callable[[str], None], why: str) -> None:

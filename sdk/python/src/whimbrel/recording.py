@@ -47,7 +47,11 @@ class RecordedMessage(NamedTuple):
 
 def shortened(content: object, most: int = _CONTENT_MAX) -> str:
     """Returns a content for people, cut after this number of characters."""
-    text = "" if content is None else " ".join((content if isinstance(content, str) else worded(content)).split())
+    text = (
+        ""
+        if content is None
+        else " ".join((str(content) if isinstance(content, (str, Aid)) else worded(content)).split())
+    )
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

@@ -102,6 +102,12 @@ class Aid:
     def __repr__(self) -> str:
         return f"Aid({self._text!r})"
 
+    def _repr_html_(self) -> str:
+        from ..html import table
+
+        rows = (("name", self.name), ("platform", self.platform), ("addresses", self.addresses))
+        return table("Agent identifier", [*rows, ("resolvers", self.resolvers), ("user", self.user)])
+
 
 _known: dict[str, Aid] = {}
 

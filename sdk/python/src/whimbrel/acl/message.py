@@ -166,6 +166,13 @@ class Message:
                 parts.append(f"{name}={str(shown) if name == 'sender' else shown!r}")
         return f"Message({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        from ..html import table
+
+        names = ("sender", "receivers", "content", *_REST)
+        rows = [(name.replace("_", " "), getattr(self, name)) for name in names]
+        return table(self.performative, [(name, None if value is NOBODY else value) for name, value in rows])
+
     # ---- Replies
 
     def reply(self, performative: str, content: Any = None, /, **fields: Any) -> Reply:

@@ -73,6 +73,18 @@ class Agent(Behaving):
         entry = self._bound
         return await entry.platform.certify(entry, request)
 
+    def __repr__(self) -> str:
+        state = "not started" if self._entry is None else self.end_reason or "alive"
+        return f"<{type(self).__name__} {self._entry.aid if self._entry else '?'}, {state}>"
+
+    def _repr_html_(self) -> str:
+        from ..html import table
+
+        state = "not started" if self._entry is None else self.end_reason or "alive"
+        own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        rows: list[tuple[str, object]] = [("class", type(self).__name__), ("state", state), ("waiting", self.waiting)]
+        return table(f"Agent {self._entry.aid if self._entry else '?'}", [*rows, *own.items()])
+
     def add_behaviour(self, behaviour: Behaviour) -> Behaviour:
         """Starts a behaviour. It ends with the agent."""
         return behaviour.start(self)

@@ -31,6 +31,11 @@ class AgentDescription(NamedTuple):
         """Identifier of the agent, so that the entry stands for it as a receiver."""
         return self.agent
 
+    def _repr_html_(self) -> str:
+        from ..html import table
+
+        return table(f"AMS entry of {self.agent}", [("ownership", self.ownership), ("state", self.state)])
+
 
 class Ams:
     """The directory of agents, for one agent: `agent.ams`."""

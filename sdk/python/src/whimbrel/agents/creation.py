@@ -156,7 +156,13 @@ class Creation(Roster):
 
         self.expect(entry.frame, number, refused)
         self.pump()
-        await created
+        try:
+            await created
+        except asyncio.CancelledError:
+            # An interrupted call leaves no half-made agent behind.
+            if keep is None and session.over is None:
+                entry.end()
+            raise
         return await self._set_up(entry, setup)
 
     async def _take_over(self, entry: Entry, agent: Agent, setup: Callable[[], Any], keep: Keep) -> Agent:

@@ -95,6 +95,14 @@ class Entry(NamedTuple):
         """Identifier of the agent, so that the entry stands for it as a receiver."""
         return self.agent
 
+    def _repr_html_(self) -> str:
+        from ..html import listing, table
+
+        rows = [("protocols", self.protocols), ("ontologies", self.ontologies), ("languages", self.languages)]
+        services = [(one.type, one.name, dict(one.properties) or None) for one in self.services]
+        listed = listing(("type", "name", "properties"), services) if services else ""
+        return table(f"DF entry of {self.agent}", rows) + listed
+
     @classmethod
     def of(cls, value: Any, home: str) -> Entry | None:
         """Decodes an entry; None if it names no agent."""
