@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from society import TOKEN, WHIMBREL, Society, asynchronous, needs_node, until
 
-from whimbrel import Agent, EndedError, Keep, Message, Offer, StayedError, WhimbrelError, on
+from whimbrel import Agent, EndedError, Keep, Message, Offer, Platform, StayedError, WhimbrelError, on
 
 pytestmark = needs_node
 
@@ -233,3 +233,12 @@ async def test_killed_program_does_nothing_twice(society: Society) -> None:
         (entry,) = await bob.ams.search("relay")
         assert entry.agent == "relay"
         await asyncio.to_thread(end, relay)
+
+
+@asynchronous
+async def test_own_durable_node_restores_kept_agent(tmp_path: pathlib.Path) -> None:
+    for total in (3, 6):
+        async with Platform(options=["--store", str(tmp_path / "store")], token="a secret of its own") as platform:
+            await platform.start("tally", Counter(), keep=True)
+            bob = await platform.start("bob")
+            assert (await bob.ask("tally", 3)).content == total

@@ -37,7 +37,12 @@ class Node:
     program only: the node gets its hash.
     """
 
-    def __init__(self, project: str | os.PathLike[str] | None = None, options: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        project: str | os.PathLike[str] | None = None,
+        options: Sequence[str] = (),
+        token: str | None = None,
+    ) -> None:
         self._project = project
         self._options = list(options)
         self._process: subprocess.Popen[str] | None = None
@@ -45,8 +50,8 @@ class Node:
         self._reader: threading.Thread | None = None
         self._said: list[str] = []
         self._is_ready = threading.Event()
-        #: Token that admits to the node.
-        self.token = secrets.token_hex(32)
+        #: Token that admits to the node. It says whose an agent is that a stored society kept.
+        self.token = token or secrets.token_hex(32)
         #: Address of the agent port: `tcp://127.0.0.1:PORT`.
         self.address = ""
         #: Address of the console, with a token; None without one.

@@ -75,7 +75,8 @@ class Platform(Creation):
         and `key` (files) do. `authority` is the file of the platform's certificate.
 
         Without an address, `project` is the society that the own node runs beside this program's agents, and `options`
-        are further options of `whimbrel run`.
+        are further options of `whimbrel run`. With `--durable` or `--store` among them, give the same `token` to each
+        run: kept agents are restored for the token that they were kept with. By default it is a new one.
 
         `lease` is the time in seconds that the agents outlive a lost connection, `patience` that for the first one.
 
@@ -147,7 +148,7 @@ class Platform(Creation):
     async def _start_node(self) -> None:
         from .node import Node
 
-        node = self._node = Node(self._project, self._node_options)
+        node = self._node = Node(self._project, self._node_options, self._token)
         await asyncio.to_thread(node.start)
         loop = self.loop
         node.on_exit = lambda why: _soon(loop, self._node_ended, why)
