@@ -167,12 +167,27 @@ $(PYTHON_SDK)/%/ready: sdk/python/requirements-dev.txt | python
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
 
+# Examples in Python: checked as the SDK is. Its tests run them.
+PYTHON_EXAMPLES := examples/assistants
+
 .PHONY: python-test
 python-test: $(TESTED) $(foreach python,$(PYTHONS),$(PYTHON_SDK)/$(notdir $(python))/ready) ## The Python SDK: types, vectors, properties, agents on a real node, its guide (PYTHONS="python3.10 python3.13")
-	@cd sdk/python && tools='../../$(PYTHON_SDK)/$(notdir $(lastword $(PYTHONS)))/bin'; $$tools/ruff format --quiet --check . && $$tools/ruff check --quiet . && $$tools/mypy
+	@cd sdk/python && tools='../../$(PYTHON_SDK)/$(notdir $(lastword $(PYTHONS)))/bin'; \
+	  $$tools/ruff format --quiet --check . $(PYTHON_EXAMPLES:%=../../%) && $$tools/ruff check --quiet . $(PYTHON_EXAMPLES:%=../../%) && $$tools/mypy
 	@for python in $(notdir $(PYTHONS)); do \
 	  (cd sdk/python && WHIMBREL='$(abspath $(TESTED))' WHIMBREL_REQUIRED=1 "../../$(PYTHON_SDK)/$$python/bin/python" -m pytest --quiet); \
 	done
+
+LANGGRAPH := .cache/langgraph
+
+$(LANGGRAPH)/ready: examples/assistants/langgraph/requirements.txt | python
+	@echo "installing LangGraph into $(LANGGRAPH)"
+	@$(PYTHON) -m venv $(LANGGRAPH) && $(LANGGRAPH)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
+
+.PHONY: langgraph
+langgraph: $(TESTED) $(LANGGRAPH)/ready ## Kill examples/assistants and its twin in LangGraph at the same points, and count; no part of `make test`
+	@WHIMBREL='$(abspath $(TESTED))' PYTHONPATH=sdk/python/src $(PYTHON) examples/assistants/compare.py
 
 .PHONY: console-test
 console-test: console classroom roaming $(TESTED) | chromium ## The web console: types, stores, size, each view used in a browser, on a mock node and a real one; ants in tabs, the classroom, a scout that roams
