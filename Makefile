@@ -72,23 +72,28 @@ build: $(WHIMBREL) ## Build the whole whimbrel binary (target/release/whimbrel):
 NODE_20 := $(shell command -v npm >/dev/null 2>&1 && node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' 2>/dev/null && echo yes)
 CONSOLE := $(if $(NODE_20),console/dist/sdk/whimbrel.js)
 
+# Tests are compiled by Clippy, which is the compiler with its lints, none allowed: what is compiled is linted by the way.
+LINTED := --config 'build.rustc-workspace-wrapper="clippy-driver"'
+# As `cargo clippy -- --deny warnings` tells Clippy.
+export CLIPPY_ARGS := --deny__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__
+
 # Cargo knows best what is out of date.
 .PHONY: $(WHIMBREL)
 $(WHIMBREL): | rust $(CONSOLE)
 	@$(CARGO) build --release --locked --package whimbrel-cli
 
-# The program, the examples in Rust, and all programs of tests: one build, with one choice of features.
+# The program, the examples in Rust, and all programs of tests: one build, with one choice of features, and with lints.
 .PHONY: $(TESTED)
 $(TESTED): | rust $(CONSOLE)
-	@$(CARGO) test --quiet --locked --workspace --no-run
+	@$(CARGO) $(LINTED) test --quiet --locked --workspace --no-run
 
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: check harness release-test guest-test editors-test sdk-test python-test console-test site-test unit conformance fuzz-check ## Everything below; what a change must pass
+test: fmt-check tidy web-check harness release-test guest-test editors-test sdk-test python-test console-test site-test unit conformance small-check fuzz-check ## Everything below; what a change must pass
 
 .PHONY: check
-check: fmt-check tidy web-check clippy ## What needs no program to be built
+check: fmt-check tidy web-check clippy small-check ## What needs no program to be built
 
 .PHONY: fmt-check
 fmt-check: | rust ## Formatting
@@ -96,7 +101,7 @@ fmt-check: | rust ## Formatting
 
 .PHONY: tidy
 tidy: | rust ## The project's own rules: crate arrows, purity, long functions, names, links, and figures that only fall
-	@$(CARGO) xtask tidy
+	@$(CARGO) $(LINTED) xtask tidy
 
 .PHONY: prose
 prose: $(WHIMBREL) xtask/prose/node_modules/.package-lock.json ## Words of the README, the guides and `--help`; no part of `make test`
@@ -108,8 +113,11 @@ xtask/prose/node_modules/.package-lock.json: xtask/prose/package.json xtask/pros
 	@touch $@
 
 .PHONY: clippy
-clippy: | rust ## Lints, none allowed; of a node without WebAssembly and NATS, too
+clippy: | rust ## Lints, none allowed
 	@$(CARGO) clippy --quiet --locked --workspace --all-targets -- --deny warnings
+
+.PHONY: small-check
+small-check: | rust ## Lints of a node without WebAssembly and NATS
 	@$(CARGO) clippy --quiet --locked --package whimbrel-cli --no-default-features --all-targets -- --deny warnings
 
 # A page that has grown too large should be known in seconds, not after a release has been built.
@@ -125,7 +133,7 @@ fuzz-check: | rust ## Fuzz targets compile
 
 .PHONY: unit
 unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 $(CARGO) xtask test
+	@WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 $(CARGO) $(LINTED) xtask test
 
 .PHONY: guest-test
 guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a small node in JavaScript

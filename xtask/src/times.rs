@@ -100,7 +100,8 @@ pub fn run(program: &str, arguments: impl Iterator<Item = OsString>) -> io::Resu
     let test = |options: &[&str]| {
         let mut command = Command::new(program);
         command.args(&arguments).args(options).args(["-Zunstable-options", "--report-time"]);
-        command.env("RUSTC_BOOTSTRAP", "1");
+        // All examples are built before any test program runs.
+        command.env("RUSTC_BOOTSTRAP", "1").env("WHIMBREL_EXAMPLES_BUILT", "1");
         command
     };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -78,19 +78,21 @@ fn whimbrel() -> Command {
     command
 }
 
-/// A command that runs an example in Rust. It is built first, with the features that `cargo test --workspace` builds it
-/// with, so that nothing is built there again.
+/// A command that runs an example in Rust. `cargo xtask test` builds all examples beforehand; otherwise this one is built
+/// now, with the features that `cargo test --workspace` builds it with.
 fn rust_example(name: &str) -> Command {
-    let mut build = Command::new(env!("CARGO"));
-    build.args(["build", "--quiet", "--locked", "--workspace", "--example", name]).current_dir(examples::repository());
-    // Cargo builds the crates anew whose build scripts look at what a test has, and `cargo test` had not.
-    for (name, _) in std::env::vars_os() {
-        let name = name.to_string_lossy().into_owned();
-        if name == "RUSTC_BOOTSTRAP" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            build.env_remove(name);
+    if std::env::var_os("WHIMBREL_EXAMPLES_BUILT").is_none() {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--quiet", "--locked", "--workspace", "--example", name]);
+        // Cargo builds the crates anew whose build scripts look at what a test has, and `cargo test` had not.
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy().into_owned();
+            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+                build.env_remove(name);
+            }
         }
+        assert!(build.current_dir(examples::repository()).status().expect("cargo runs").success());
     }
-    assert!(build.status().expect("cargo runs").success());
     Command::new(Path::new(env!("CARGO_BIN_EXE_whimbrel")).with_file_name("examples").join(name))
 }
 
