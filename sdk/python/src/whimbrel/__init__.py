@@ -52,6 +52,7 @@ from .agents.messaging import Conversation
 from .agents.saver import Keep
 from .blocking import run
 from .platform import Platform, connect
+from .protocols import ProtocolError
 from .session.session import SessionError
 
 __version__ = "0.1.0"
@@ -83,6 +84,7 @@ __all__ = [
     "Parallel",
     "Periodic",
     "Platform",
+    "ProtocolError",
     "Record",
     "Refusal",
     "RefuseError",

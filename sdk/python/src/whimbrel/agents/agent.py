@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..acl.aid import AidLike
+from ..protocols.conversing import Conversing
 from .ams import Ams
 from .behaviours import Behaving, Behaviour
 from .df import Df
@@ -14,7 +15,7 @@ from .watch import Watch
 __all__ = ["Agent"]
 
 
-class Agent(Behaving):
+class Agent(Conversing, Behaving):
     """An agent of a platform. It is registered with the AMS, can be found in the DF, sends, receives, is monitored and
     can be killed, like every agent.
 

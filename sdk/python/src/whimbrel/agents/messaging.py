@@ -14,7 +14,7 @@ from ..acl.errors import EncodeError
 from ..acl.message import Message, Reply
 from ..acl.performatives import NEGATIVE
 from ..acl.template import Matcher, matches
-from .core import AgentCore
+from .checking import Checking
 from .errors import DeadlineError, error_of
 from .limits import ANSWER_S
 from .mailbox import Inbox
@@ -102,7 +102,7 @@ def new_id(agent: str) -> str:
     return f"{agent}-{_origin}-{next(_counter)}"
 
 
-class Messaging(AgentCore):
+class Messaging(Checking):
     """Part of an agent that sends and receives."""
 
     _questions: dict[str, Question] | None = None
@@ -139,7 +139,8 @@ class Messaging(AgentCore):
         The message is on its way when this returns. `await` the result in loops that send much: it waits while the node
         takes no more.
 
-        Raises EncodeError if the message cannot be encoded, EndedError if the agent ended.
+        Raises EncodeError if the message cannot be encoded, EndedError if the agent ended, ProtocolError if the
+        interaction protocol of its conversation does not allow it.
         """
         message = (
             receivers
@@ -147,6 +148,8 @@ class Messaging(AgentCore):
             else self._message(receivers, content, performative, Parameters(**parameters))  # type: ignore[typeddict-item]
         )
         entry = self._bound
+        if message.protocol is not None or self._machines is not None:
+            self._check(message)
         entry.send(message)
         if type(message) is Reply:
             self._note_reply(message)
@@ -196,6 +199,8 @@ class Messaging(AgentCore):
         if conversation != key:
             self._questions[conversation] = question
         try:
+            if message.protocol is not None or self._machines is not None:
+                self._check(message)
             entry.send(message, question)
             if type(message) is Reply:
                 self._note_reply(message)
@@ -218,6 +223,9 @@ class Messaging(AgentCore):
             assert error is not None
             raise error
         return answer
+
+    def _question_of(self, message: Message) -> Question | None:
+        return (self._questions or {}).get(message.in_reply_to or message.conversation_id or "")
 
     def _fail_questions(self, error: BaseException) -> None:
         for question in list((self._questions or {}).values()):
@@ -294,6 +302,8 @@ class Conversation(Inbox):
         self.belongs_to(*{one for one in (key, own) if one == identifier})
         question: Any = self
         try:
+            if message.protocol is not None or agent._machines is not None:
+                agent._check(message)
             entry.send(message, question)
         except BaseException:
             self.close()

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from types import CoroutineType
 from typing import Any, ClassVar
 
-from ..acl.message import Message
+from ..acl.message import Message, Reply
 from ..acl.performatives import ASKING, NEGATIVE
 from ..acl.template import Matcher, Template
+from ..protocols.machine import ProtocolError
 from .errors import Refusal
 from .handlers import Handler, On, Table, Timer, declared
 from .messaging import Messaging
@@ -22,6 +24,18 @@ _MAILBOX_FULL = "mailbox full"
 
 #: Answers by which the result of a handler goes back.
 _ANSWERS = {"cfp": "propose"}
+
+
+def _usual(message: Message, result: Any) -> Reply:
+    """Builds the usual answer with a handler's result."""
+    if message.performative == "propose" and message.protocol == "fipa-propose" and isinstance(result, bool):
+        return message.reply("accept-proposal" if result else "reject-proposal")
+    return message.reply(_ANSWERS.get(message.performative, "inform"), result)
+
+
+def _is_open(message: Message) -> bool:
+    """True if the message may still be answered. A subscription has many answers."""
+    return not message._is_answered or message.performative == "subscribe"
 
 
 def _is_asked(message: Message) -> bool:
@@ -69,6 +83,13 @@ class Serving(Messaging):
             return False
         return handler.matcher is None or bool(handler.matcher(message))
 
+    def _has_taker(self, message: Message) -> bool:
+        if self._mailbox_ is not None and any(inbox.fits(message) for inbox in self._mailbox_.inboxes):
+            return True
+        performative = message.performative
+        handlers = self._declared.of(performative) + (self._own.of(performative) if self._own is not None else [])
+        return any(self._fits(handler, message) for handler in handlers)
+
     # ---- Delivery
 
     def _deliver(self, message: Message, size: int, number: int) -> None:
@@ -82,6 +103,8 @@ class Serving(Messaging):
             entry.platform.open_messages[number] = None
         else:
             entry.saver.progress.take(number)
+        if (message.protocol is not None or self._machines is not None) and self._judge(message):
+            return
         self._route(message, size)
 
     def redeliver(self, message: Message) -> None:
@@ -150,7 +173,8 @@ class Serving(Messaging):
     def _answer(self, message: Message, performative: str, content: Any) -> None:
         """Answers a message that nothing handles. Negative answers themselves get no answer."""
         if message.performative not in NEGATIVE:
-            self.send(message.reply(performative, content))
+            with contextlib.suppress(ProtocolError):
+                self.send(message.reply(performative, content))
 
     def _settle(self) -> None:
         """Begins to handle messages, those first that came during set-up."""
@@ -165,28 +189,31 @@ class Serving(Messaging):
     def _call(self, handler: Handler, message: Message) -> None:
         self._begun(message)
         if handler.is_async:
-            self.spawn(self._call_async(handler, message))
+            self._work_on(message, self._call_async(handler, message))
             return
         try:
             result = handler.function(self, message) if handler.is_method else handler.function(message)
-        except Exception as error:
-            self._failed(message, error)
-        else:
             if type(result) is CoroutineType or isinstance(result, AsyncGenerator):
-                self.spawn(self._finish(result, message))
+                self._work_on(message, self._finish(result, message))
                 return
             self._conclude(message, result)
+        except Exception as error:
+            self._failed(message, error)
         self.finished(message)
+
+    def _work_on(self, message: Message, work: Coroutine[Any, Any, None]) -> None:
+        task = self.spawn(work)
+        if message.protocol is not None:
+            self._note_work(message, task)
 
     async def _call_async(self, handler: Handler, message: Message) -> None:
         try:
             result = await (handler.function(self, message) if handler.is_method else handler.function(message))
+            self._conclude(message, result)
         except asyncio.CancelledError:
             raise
         except Exception as error:
             self._failed(message, error)
-        else:
-            self._conclude(message, result)
         self.finished(message)
 
     async def _finish(self, work: Any, message: Message) -> None:
@@ -210,17 +237,23 @@ class Serving(Messaging):
         if isinstance(result, Message):
             if self._end_reason is None:
                 self.send(result)
-        elif _is_asked(message) and not message._is_answered and message.performative not in NEGATIVE:
-            self.send(message.reply(_ANSWERS.get(message.performative, "inform"), result))
+        elif _is_asked(message) and _is_open(message) and message.performative not in NEGATIVE:
+            self.send(_usual(message, result))
 
     def _failed(self, message: Message, error: Exception) -> None:
         """Answers `failure`, or `refuse`, to a sender that would otherwise wait for ever."""
         if self._end_reason is not None:
             return
         is_refusal = isinstance(error, Refusal)
-        if _is_asked(message) and not message._is_answered and message.performative not in NEGATIVE:
+        if _is_asked(message) and _is_open(message) and message.performative not in NEGATIVE:
             content = error.content if isinstance(error, Refusal) else str(error) or type(error).__name__
-            self.send(message.reply("refuse" if is_refusal else "failure", content))
+            performative = "refuse" if is_refusal else "failure"
+            if message.performative == "propose" and message.protocol == "fipa-propose":
+                # That protocol knows neither.
+                performative = "reject-proposal" if is_refusal else "not-understood"
+            # A conversation that is over needs no answer.
+            with contextlib.suppress(ProtocolError):
+                self.send(message.reply(performative, content))
         if not is_refusal:
             self.tell(error, message)
 

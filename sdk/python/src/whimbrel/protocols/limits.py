@@ -1,0 +1,6 @@
+"""Limits of interaction protocols."""
+
+#: Open conversations of an agent. The oldest one is forgotten.
+OPEN_MAX = 10_000
+#: Ended conversations that an agent remembers, to tell late messages from unknown ones.
+ENDED_MAX = 1000
