@@ -206,8 +206,9 @@ harness: | python ## The runner of benchmarks beside peers, without any peer
 	@$(PYTHON) bench/peers/test_harness.py --quiet
 
 .PHONY: conformance
-conformance: $(TESTED) | python ## AgentSpeak programs against what real Jason printed
+conformance: $(TESTED) | python ## AgentSpeak programs against what real Jason printed; FIPA's protocols between all languages
 	@WHIMBREL_HTTP=off $(PYTHON) conformance/run.py --cmd '$(TESTED) run {file}' --jobs $(JOBS) conformance/agentspeak
+	@$(PYTHON) conformance/protocols/run.py --whimbrel '$(TESTED)'
 
 .PHONY: fmt
 fmt: | rust ## Format all sources

@@ -205,6 +205,22 @@ def test_answers_may_go_to_another_agent() -> None:
         machines.send(Message("inform", "j", in_reply_to="1", **head), 0)
 
 
+def test_old_conversations_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("whimbrel.protocols.machines.OPEN_MAX", 3)
+    monkeypatch.setattr("whimbrel.protocols.machines.ENDED_MAX", 2)
+    machines = Machines()
+    for number in range(10):
+        head: dict[str, Any] = {"protocol": "fipa-request", "conversation_id": str(number)}
+        machines.receive(Message("request", "p", sender=f"i{number}", **head), 0)
+        if number % 2:
+            machines.send(Message("refuse", f"i{number}", **head), 0)
+    assert len(machines) == 2
+    known = [number for number in range(10) if machines.find(str(number), Aid.of(f"i{number}"))]
+    # Conversation 9 was open when it came, and took the place of 4.
+    assert known == [6, 7, 8, 9]
+    assert len(machines._with) == 4
+
+
 def test_unknown_protocol_names_the_known_ones() -> None:
     assert protocol("contract-net") is protocol("fipa-contract-net")
     with pytest.raises(ProtocolError, match="no interaction protocol haggling: known are fipa-request"):

@@ -99,7 +99,7 @@ class Checking(AgentCore):
         else:
             self._violated(message, judgement.verdict, judgement.reason)
             if talk is not None:
-                talk.wake()
+                talk.note(message.sender, judgement)
         self.finished(message)
         return True
 

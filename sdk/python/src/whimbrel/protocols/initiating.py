@@ -223,7 +223,8 @@ class Feed:
             self._leave()
             raise
         error = talk.error(other)
-        if error is not None:
+        # A subscription that was agreed to, and failed since, fails after its informs.
+        if error is not None and not any(one.performative in ("agree", "inform") for one in talk.heard):
             talk.close()
             raise error
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from ..acl.aid import Aid
@@ -43,6 +42,8 @@ class Machines:
         self._own = own
         self._open: dict[Key, Machine] = {}
         self._ended: dict[Key, Machine] = {}
+        # All of them by other agent, for messages without a conversation identifier.
+        self._with: dict[Aid, dict[Key, Machine]] = {}
         # Machines to copy for other agents that answer, by conversation: members of groups, recruited agents.
         self._expected: dict[str, Machine] = {}
 
@@ -149,15 +150,25 @@ class Machines:
         return min((one.deadline_ms for one in self._open.values() if one.deadline_ms is not None), default=None)
 
     def _keep(self, key: Key, machine: Machine) -> None:
+        self._with.setdefault(key.other, {})[key] = machine
         if machine.is_over:
             self._open.pop(key, None)
             self._ended[key] = machine
             if len(self._ended) > ENDED_MAX:
-                del self._ended[next(iter(self._ended))]
+                self._forget(self._ended)
         else:
             self._open[key] = machine
             if len(self._open) > OPEN_MAX:
-                del self._open[next(iter(self._open))]
+                self._forget(self._open)
+
+    def _forget(self, machines: dict[Key, Machine]) -> None:
+        """Forgets the oldest machine."""
+        key = next(iter(machines))
+        del machines[key]
+        others = self._with[key.other]
+        others.pop(key, None)
+        if not others:
+            del self._with[key.other]
 
     # ---- Search
 
@@ -172,7 +183,7 @@ class Machines:
             return key, machine
         found = [
             (key, machine)
-            for key, machine in self._with(other)
+            for key, machine in self._with.get(other, {}).items()
             if (message.in_reply_to is None and not machine.is_over) or machine.asked(message.in_reply_to)
         ]
         return found[0] if len(found) == 1 else (None, None)
@@ -187,9 +198,3 @@ class Machines:
                 if key.conversation_id == message.conversation_id and receiver in (str(key.other), key.other.name):
                     return key, machine
         return None, None
-
-    def _with(self, other: Aid) -> Iterator[tuple[Key, Machine]]:
-        for machines in (self._open, self._ended):
-            for key, machine in machines.items():
-                if key.other == other:
-                    yield key, machine

@@ -13,7 +13,7 @@ from ..acl.message import Message
 from ..agents.errors import DeadlineError, EndedError, error_of
 from .clock import now_ms
 from .limits import OPEN_MAX
-from .machine import Machine, ProtocolError, protocol
+from .machine import Judgement, Machine, ProtocolError, protocol
 
 if TYPE_CHECKING:
     from ..agents.messaging import Messaging
@@ -44,6 +44,8 @@ class Talk:
         #: All messages in their order.
         self.heard: list[Message] = []
         self._new_id = new_id
+        # Reasons why others broke the protocol.
+        self._broken: dict[Aid, str] = {}
         self._waiter: asyncio.Future[None] | None = None
         self._is_closed = False
         self._why_ended: str | None = None
@@ -93,7 +95,7 @@ class Talk:
             return DeadlineError(f"{other} did not answer in time")
         last = self.last.get(other)
         if state == "broken" or last is None:
-            return ProtocolError(f"{other} breaks the protocol {self.protocol.name}")
+            return ProtocolError(f"{other} breaks the protocol: {self._broken.get(other, self.protocol.name)}")
         return error_of(last) or WhimbrelError(f"{other} answers {last.performative}: the conversation is {state}")
 
     # ---- Messages
@@ -139,6 +141,12 @@ class Talk:
             return
         self.last[other] = message
         self.heard.append(message)
+        self.wake()
+
+    def note(self, other: Aid, judgement: Judgement) -> None:
+        """Notes a message that the protocol does not allow."""
+        if judgement.verdict == "wrong" and judgement.reason is not None:
+            self._broken.setdefault(other, judgement.reason)
         self.wake()
 
     def wake(self) -> None:
