@@ -29,18 +29,26 @@ from scripts import expected, scripts  # noqa: E402
 
 #: Seconds until a program is ready, and until all scripts are played.
 READY_S, PLAY_S = 30, 60
+#: Failures of a pair of languages that are listed.
+FAILURES_SHOWN = 10
 
 
 class Program:
     """A running program, whose lines are read as they come."""
 
-    def __init__(self, name: str, command: list[str], environment: dict[str, str], errors: TextIO) -> None:
+    def __init__(self, name: str, command: list[str], environment: dict[str, str], errors: TextIO | int) -> None:
         self.name = name
         self.lines: list[str] = []
         self._changed = threading.Condition()
         self._is_over = False
         self.process = subprocess.Popen(
-            command, cwd=REPOSITORY, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors
+            command,
+            cwd=REPOSITORY,
+            env=environment,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
         )
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -91,6 +99,9 @@ def players(names: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
     """Returns the commands of the languages whose player exists, and the missing programs of the others."""
     words = {"python": sys.executable, "target": os.environ.get("CARGO_TARGET_DIR", "target")}
     languages = json.loads((HERE / "languages.json").read_text(encoding="utf-8"))
+    for name in names:
+        if name not in languages:
+            sys.exit(f"no language {name}: languages.json has {', '.join(languages)}")
     there: dict[str, list[str]] = {}
     missing: dict[str, str] = {}
     for name, language in languages.items():
@@ -127,7 +138,7 @@ def play(whimbrel: str, commands: dict[str, list[str]], only: str) -> dict[tuple
         project.write_text("// Keeps the node running.\n")
         try:
             node = [whimbrel, "run", str(project), "--agent-port", "0", "--http", "0", "--end-with-input"]
-            running.append(Program("node", node, environment, subprocess.STDOUT))  # type: ignore[arg-type]
+            running.append(Program("node", node, environment, subprocess.STDOUT))
             environment["WHIMBREL_URL"] = "tcp://" + running[0].wait_for(r"connect at (\S+)", READY_S)
             sides: dict[str, list[Program]] = {}
             for role in ("participant", "initiator"):
@@ -171,15 +182,18 @@ def main() -> int:
     failed = 0
     for one in commands:
         for other in commands:
-            run, wrong = f"{one}_{other}", 0
+            pair = f"{one} initiates, {other} participates"
+            wrong = []
             for name, script in chosen.items():
                 for player in script["players"]:
-                    why = compare(script, player, reports.get((run, name, player)))
-                    if why:
-                        wrong += 1
-                        print(f"FAIL  {one} initiates, {other} participates: {name}, player {player}: {why}")
-            failed += wrong
-            print(f"{one} initiates, {other} participates: {len(chosen)} scripts, {wrong} players failed")
+                    why = compare(script, player, reports.get((f"{one}_{other}", name, player)))
+                    wrong += [f"{name}, player {player}: {why}"] if why else []
+            failed += len(wrong)
+            for text in wrong[:FAILURES_SHOWN]:
+                print(f"FAIL  {pair}: {text}")
+            if len(wrong) > FAILURES_SHOWN:
+                print(f"FAIL  {pair}: {len(wrong) - FAILURES_SHOWN} more")
+            print(f"{pair}: {len(chosen)} scripts, {len(wrong)} players failed")
     for name, program in missing.items():
         print(f"MISSING {name}: no {program}; its conversations with the others are not tested")
     print(f"{len(commands)} languages, {len(missing)} missing, {failed} failed, {time.monotonic() - started:.1f} s")
