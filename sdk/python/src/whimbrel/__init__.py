@@ -50,6 +50,7 @@ from .agents.handlers import after, every, on
 from .agents.mailbox import Inbox
 from .agents.messaging import Conversation
 from .agents.saver import Keep
+from .agents.supervisor import Child, Supervisor
 from .blocking import run
 from .platform import Platform, connect
 from .protocols import ProtocolError
@@ -67,6 +68,7 @@ __all__ = [
     "Atom",
     "Behaviour",
     "Change",
+    "Child",
     "Conversation",
     "Cyclic",
     "DeadlineError",
@@ -95,6 +97,7 @@ __all__ = [
     "SessionError",
     "State",
     "StayedError",
+    "Supervisor",
     "Template",
     "Term",
     "Timeout",

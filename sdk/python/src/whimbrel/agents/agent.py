@@ -10,7 +10,7 @@ from .ams import Ams
 from .behaviours import Behaving, Behaviour
 from .df import Df
 from .limits import ANSWER_S, WATCH_S
-from .watch import Watch
+from .watch import Ends, Watch
 
 __all__ = ["Agent"]
 
@@ -34,11 +34,18 @@ class Agent(Conversing, Behaving):
 
     #: Successor of an agent that its node handed over to another node. It continues from the last saved state.
     successor: Any = None
+    _ends_: Ends | None = None
 
     def setup(self) -> Any:
         """Called when the agent has joined the platform, for subclasses: a function or a coroutine. `start` returns
         after it.
         """
+
+    @property
+    def _ends(self) -> Ends:
+        if self._ends_ is None:
+            self._ends_ = Ends(self)
+        return self._ends_
 
     @property
     def df(self) -> Df:
@@ -59,7 +66,8 @@ class Agent(Conversing, Behaving):
         await self.ams.leave(name, timeout)
 
     def watch(self, agent: AidLike, interval: float = WATCH_S) -> Watch:
-        """Watches another agent: a block that is cancelled, and raises AgentGoneError, when that agent is gone.
+        """Watches another agent: a block that is cancelled, and raises AgentGoneError, when that agent has ended. The
+        node tells of the end at once. `interval` is for agents of other platforms, which the AMS is asked for.
 
         ``async with self.watch("bob"): await self.long_work()``
         """

@@ -18,6 +18,7 @@ from .mailbox import Mailbox
 if TYPE_CHECKING:
     from ..platform import Platform
     from .entry import Entry
+    from .supervisor import Supervisor
 
 __all__ = ["AgentCore", "eager"]
 
@@ -47,6 +48,10 @@ class AgentCore:
     _ended: asyncio.Future[str] | None = None
     _stopping: asyncio.Task[Any] | None = None
     _is_claimed = False
+    #: Supervisor of the agent, which restarts it after a crash.
+    _supervisor: Supervisor | None = None
+    #: Reason for the end of an agent that failed, for those in this program.
+    _failure: str | None = None
 
     @property
     def _bound(self) -> Entry:
@@ -98,7 +103,17 @@ class AgentCore:
     # ---- Errors
 
     def on_error(self, error: BaseException, message: Message | None = None) -> None:
-        """Receives errors of handlers with their messages, and messages that the node refuses. Logs them by default."""
+        """Receives errors of handlers with their messages, and messages that the node refuses. Logs them by default;
+        errors of a supervised agent are crashes.
+        """
+        self._log_error(error)
+        if self._supervisor is not None:
+            from .supervisor import is_crash
+
+            if is_crash(error):
+                self._supervisor._crashed(self, error, message)  # type: ignore[arg-type]
+
+    def _log_error(self, error: BaseException) -> None:
         name = self._entry.aid.name if self._entry else "?"
         log.error("agent %s: %s", name, error, exc_info=error if error.__traceback__ else None)
 
@@ -171,6 +186,7 @@ class AgentCore:
         if self._end_reason is not None:
             return
         entry = self._entry
+        reason = f"failed: {self._failure}" if self._failure is not None else reason
         self._end_reason = reason
         error = EndedError(f"the agent ended: {reason}")
         if self._mailbox_ is not None:
@@ -182,6 +198,8 @@ class AgentCore:
                 task.cancel()
         if self._ended is not None and not self._ended.done():
             self._ended.set_result(reason)
+        if self._supervisor is not None:
+            self._supervisor._child_over(self, reason)  # type: ignore[arg-type]
         if entry is not None:
             self._tear_down(entry, reason)
 

@@ -179,6 +179,36 @@ class Creation(Roster):
             agent._deliver(message, size, number)
         return await self._set_up(entry, setup)
 
+    async def replace(self, before: Agent, agent: Agent, reason: str) -> Agent:
+        """Continues an agent by another object, as supervisors do after a crash. The name, the waiting messages and the
+        last saved state stay. The senders of messages that it was handling get `failure` with this reason.
+        """
+        entry = before._bound
+        _claim(agent)
+        waiting = before._mailbox_.numbers() if before._mailbox_ is not None else frozenset()
+        left, entry.open = entry.open or {}, {}
+        saver = entry.saver
+        if saver is not None:
+            entry.saver = successor = self._saver_of(entry.number, saver.keep, agent)
+            successor.upto, successor.progress, successor.restored = saver.upto, saver.progress, saver.restored
+            if saver.state is not None:
+                code = (
+                    saver.restored.code if saver.restored else CODE_PREFIX + (saver.keep.code or type(before).__name__)
+                )
+                successor.restored = Restored(code, saver.state)
+            saver.over()
+        entry.agent = agent
+        agent._entry = entry
+        before._over(reason)
+        for number, (message, size) in left.items():
+            message._agent = agent
+            if number in waiting:
+                entry.open[number] = (message, size)
+                agent._route(message, size)
+            else:
+                agent._abandon(message, reason)
+        return await self._set_up(entry, agent.setup)
+
     async def _set_up(self, entry: Entry, setup: Callable[[], Any]) -> Agent:
         agent, saver = entry.agent, entry.saver
         try:

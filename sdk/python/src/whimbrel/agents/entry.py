@@ -33,6 +33,7 @@ class Entry:
         "frame",
         "is_left",
         "number",
+        "open",
         "platform",
         "saver",
     )
@@ -55,6 +56,8 @@ class Entry:
         self.certified: list[tuple[int, asyncio.Future[str]]] | None = None
         #: Code that is being fetched.
         self.coming: CodeFetch | None = None
+        #: Messages that a supervised agent has not finished, with their memory, by the numbers of their frames.
+        self.open: dict[int, tuple[Message, int]] | None = None if agent._supervisor is None else {}
         #: Creates the agent again, if that is possible.
         self.again: Callable[[], Awaitable[Agent]] | None = None
 

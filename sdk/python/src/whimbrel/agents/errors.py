@@ -65,9 +65,11 @@ class EndedError(WhimbrelError):
 class AgentGoneError(WhimbrelError):
     """A watched agent is not on the platform any more."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, reason: str | None = None) -> None:
         super().__init__(f"agent {name} is not on the platform any more")
         self.name = name
+        #: Reason of its end: `finished`, `killed`, `failed: ...`; None if it was gone already.
+        self.reason = reason
 
 
 class RefusedError(WhimbrelError):

@@ -94,6 +94,13 @@ class Mailbox:
                 self.release(held)
         return found
 
+    def numbers(self) -> frozenset[int]:
+        """Numbers of the frames of all messages that nothing has taken, those in inboxes included."""
+        held = [*self.waiting, *(self.suspended or ())]
+        for inbox in self.inboxes:
+            held += inbox._held
+        return frozenset(message._number for message, _ in held)
+
     def give_up(self, identifier: str) -> None:
         """Drops late messages of an abandoned request or conversation."""
         self._given_up[identifier] = None

@@ -156,6 +156,8 @@ class StateSaver:
         #: Last message that the saved states cover. It never decreases.
         self.upto = 0
         self.has_moved = False
+        #: Last state that was sent to the node.
+        self.state: bytes | None = None
         self._port = port
         self._pending: dict[int, _Pending] = {}
         self._departure: _Move | None = None
@@ -257,6 +259,7 @@ class StateSaver:
             raise WhimbrelError(f"state too long: {len(state)} bytes, the limit is {most}: keep less in the agent")
         if self.covers:
             self.upto = max(self.upto, self.progress.upto)
+        self.state = state
         return self._port.say(state, self.upto, also, to)
 
     def _stop_timer(self) -> None:

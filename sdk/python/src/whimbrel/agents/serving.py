@@ -257,6 +257,12 @@ class Serving(Messaging):
         if not is_refusal:
             self.tell(error, message)
 
+    def _abandon(self, message: Message, reason: str) -> None:
+        """Gives up a message that a crashed agent was handling. Its sender is told."""
+        if _is_asked(message) and not message._is_answered and message.performative not in NEGATIVE:
+            self.send(message.reply("failure", reason))
+        self.finished(message)
+
     # ---- Progress
 
     def _begun(self, message: Message) -> None:
@@ -275,6 +281,8 @@ class Serving(Messaging):
         if not number or entry is None:
             return
         message._number = 0
+        if entry.open is not None:
+            entry.open.pop(number, None)
         if entry.saver is None:
             entry.platform.handled(number)
         else:

@@ -115,8 +115,6 @@ class MemoryAms:
             answers.done(asked)
         else:
             answers.result(asked, result)
-        if asked.function == "watch":
-            self._watch(message.sender, asked)
         return None
 
     def _read(self, asked: ServiceRequest, sender: Aid) -> Callable[[], Any]:
@@ -160,12 +158,13 @@ class MemoryAms:
         of = identifier(asked.only("agent-identifier"), self._platform)
         if of is None:
             raise RequestRefusal("missing-argument", "agent-identifier")
+        is_agent = not of.platform and not of.name.startswith(("topic:", "group:", "any:"))
+        if function in ("watch", "unwatch") and not is_agent:
+            raise RequestRefusal("unexpected-argument", "agent-identifier")
         if function == "unwatch":
             return lambda: self._unwatch(sender, of)
         if function == "watch":
-            if of.platform or of.name.startswith(("topic:", "group:", "any:")):
-                raise RequestRefusal("unexpected-argument", "agent-identifier")
-            return lambda: None
+            return lambda: self._watch(sender, of)
         if function == "leave":
             return lambda: None if self._agents.leave(sender.name, of.name) else _fail("not-registered")
         if of.platform or not re.fullmatch(r"(topic|group):.{1,240}", of.name):
@@ -174,14 +173,10 @@ class MemoryAms:
 
     # ---- Monitors
 
-    def _watch(self, watcher: Aid, asked: ServiceRequest) -> None:
-        of = identifier(asked.arguments[0], self._platform)
-        if of is None:
-            return
+    def _watch(self, watcher: Aid, of: Aid) -> None:
         if self._agents.describe(of.name) is None:
-            self._tell_ended(watcher, of.name, Atom("unknown"))
-        else:
-            self._watchers.setdefault(of.name, {})[watcher] = None
+            _fail("not-registered")
+        self._watchers.setdefault(of.name, {})[watcher] = None
 
     def _unwatch(self, watcher: Aid, of: Aid) -> None:
         if watcher not in self._watchers.get(of.name, {}):
