@@ -1,8 +1,11 @@
-import type { Aid, AidLike } from "../acl/aid.js";
-import { atom, field, record, term, textOf, type Value } from "../acl/value.js";
+import { Aid, type AidLike } from "../acl/aid.js";
+import { atom, field, isTerm, record, term, textOf, type Structure, type Value } from "../acl/value.js";
 import type { Agent } from "./agent.js";
 import { agentIdentifier, agentOf, perform, search, searchTerm, type SearchOptions } from "./directory.js";
 import type { Waiting } from "./mailbox.js";
+
+/** Ends that an agent waits for, by the names of the others: the AMS tells it of each once. */
+const ENDS = new WeakMap<Agent, Map<string, Promise<string>>>();
 
 /** State of an agent's life (FIPA00023 5.1). */
 export type AgentState = "initiated" | "active" | "suspended" | "waiting" | "transit";
@@ -61,6 +64,32 @@ export class Ams {
   /** Ends an agent: itself, or one that it owns. */
   async kill(agent: AidLike, waiting?: Waiting): Promise<void> {
     await perform(this.#agent, "ams", term("deregister", record("ams-agent-description", { name: agentIdentifier(agent) })), waiting);
+  }
+
+  /**
+   * Waits for the end of an agent, and returns the reason: `finished`, `killed`, `failed: ...`. The AMS tells of it at
+   * once.
+   *
+   * @throws {@link FailureError} if there is no such agent.
+   */
+  whenEnded(agent: AidLike): Promise<string> {
+    const { name } = Aid.of(agent);
+    const ends = ENDS.get(this.#agent) ?? new Map<string, Promise<string>>();
+    ENDS.set(this.#agent, ends);
+    const end = ends.get(name) ?? this.#watch(name).finally(() => ends.delete(name));
+    ends.set(name, end);
+    return end;
+  }
+
+  async #watch(name: string): Promise<string> {
+    const inbox = this.#agent.listen(({ sender, content }) => sender.equals("ams") && isTerm(content, "ended", 2) && textOf(content.args[0]) === name);
+    try {
+      await perform(this.#agent, "ams", term("watch", agentIdentifier(name)));
+      const [, reason] = ((await inbox.next()).content as Structure).args;
+      return textOf(reason) ?? `failed: ${textOf((reason as Structure).args[0])}`;
+    } finally {
+      inbox.close();
+    }
   }
 
   /** Subscribes to a topic, `topic:weather`, or joins a group, `group:crew`. */

@@ -332,7 +332,7 @@ class MemorySession:
         if made.saved is not None:
             code, state = made.saved
             self.push({"type": "state", "agent": made.number, "code": code, "state": state, "from": None})
-        self.push({"type": "created", "agent": made.number, "name": made.name})
+        self.push({"type": "created", "agent": made.number, "name": f"{made.name}@{self._node.name}"})
         made.deliver()
 
     def _agent_of(self, frame: Frame) -> Resident | None:
