@@ -41,21 +41,27 @@ class Residents(Protocol):
 
     def described(self) -> list[tuple[str, str | None, str]]:
         """Returns name, owner and state of all agents, in the order of their creation."""
+        ...
 
     def describe(self, name: str) -> tuple[str | None, str] | None:
         """Returns owner and state of an agent."""
+        ...
 
     def modify(self, name: str, owner: str | None, state: str | None) -> None:
         """Changes an agent."""
+        ...
 
     def kill(self, name: str) -> None:
         """Ends an agent."""
+        ...
 
     def join(self, agent: str, group: str) -> bool:
         """Subscribes to a topic or joins a group. Returns false if it is none."""
+        ...
 
     def leave(self, agent: str, group: str) -> bool:
         """Leaves a topic or group. Returns false if the agent is not there."""
+        ...
 
 
 class MemoryAms:
@@ -186,7 +192,7 @@ class MemoryAms:
     # ---- Search
 
     def _search(self, asked: ServiceRequest) -> Callable[[], Any]:
-        arguments = asked.arguments
+        arguments = list(asked.arguments)
         if not arguments:
             raise RequestRefusal("missing-argument", "ams-agent-description")
         if len(arguments) > 2:

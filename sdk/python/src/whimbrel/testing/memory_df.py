@@ -242,7 +242,7 @@ class MemoryDf:
         return None
 
     def _query(self, asked: ServiceRequest) -> tuple[_Description, int | None]:
-        arguments = asked.arguments
+        arguments = list(asked.arguments)
         if not arguments:
             raise RequestRefusal("missing-argument", "df-agent-description")
         if len(arguments) > 2:

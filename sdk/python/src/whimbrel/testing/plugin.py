@@ -95,29 +95,37 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_fixture_setup(fixturedef: Any, request: Any) -> object | None:
-    """Sets up a fixture that is a coroutine function or asynchronous generator, and needs the platform."""
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, None]:
+    """Makes functions of asynchronous fixtures that need the platform, before another plugin takes these for its own
+    event loop.
+    """
     function = fixturedef.func
     is_generator = inspect.isasyncgenfunction(function)
     needs = {"platform", "agent", "assert_says", _LOOP} & set(fixturedef.argnames)
     if not needs or not (is_generator or inspect.iscoroutinefunction(function)):
-        return None
+        yield
+        return
+    if request.instance is not None and hasattr(function, "__self__"):
+        bound = function.__func__.__get__(request.instance)
+    else:
+        bound = function
     loop = request.getfixturevalue(_LOOP)
-    given = {name: request.getfixturevalue(name) for name in fixturedef.argnames}
-    if request.instance is not None and "self" in inspect.signature(function).parameters:
-        function = functools.partial(function, request.instance)
-    work = function(**given)
-    value: object = run_in(loop, anext(work) if is_generator else work)
-    if is_generator:
 
-        def finish() -> None:
-            try:
-                run_in(loop, anext(work))
-            except StopAsyncIteration:
-                return
-            pytest.fail(f"fixture {fixturedef.argname} yields more than once")
+    def make(**given: Any) -> Any:
+        return run_in(loop, bound(**given))
 
-        request.addfinalizer(finish)
-    fixturedef.cached_result = (value, fixturedef.cache_key(request), None)
-    return value
+    def generate(**given: Any) -> Generator[Any, None, None]:
+        work = bound(**given)
+        yield run_in(loop, anext(work))
+        try:
+            run_in(loop, anext(work))
+        except StopAsyncIteration:
+            return
+        pytest.fail(f"fixture {fixturedef.argname} yields more than once")
+
+    fixturedef.func = generate if is_generator else make
+    try:
+        yield
+    finally:
+        fixturedef.func = function

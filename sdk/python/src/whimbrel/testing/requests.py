@@ -122,11 +122,12 @@ class ServiceRequest(NamedTuple):
 
     def only(self, type_name: str) -> Any:
         """Returns the only argument. Raises RequestRefusal."""
-        if not self.arguments:
+        arguments = list(self.arguments)
+        if not arguments:
             raise RequestRefusal("missing-argument", type_name)
-        if len(self.arguments) > 1:
+        if len(arguments) > 1:
             raise RequestRefusal("unexpected-argument-count")
-        return self.arguments[0]
+        return arguments[0]
 
 
 class Parameters:
