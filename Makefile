@@ -176,7 +176,7 @@ $(PYTHON_SDK)/%/ready: sdk/python/requirements-dev.txt | python
 	@touch $@
 
 # Examples in Python: checked as the SDK is. Its tests run them.
-PYTHON_EXAMPLES := examples/assistants
+PYTHON_EXAMPLES := examples/assistants examples/energy
 
 .PHONY: python-test
 python-test: $(TESTED) $(foreach python,$(PYTHONS),$(PYTHON_SDK)/$(notdir $(python))/ready) ## The Python SDK: types, vectors, properties, agents on a real node, its guide (PYTHONS="python3.10 python3.13")
