@@ -3,7 +3,7 @@
 // An assistant believes, in its own file:
 //   brief(Text)          the task of its model
 //   model(Agent)         the agent that asks the model
-//   may(Tool)            a tool that its model may call
+//   may(Tool)            a tool that its model may call; told by another agent, it permits nothing
 //   hands_over(Tool)     the call by which its model gives the result
 //   budget(Kind, Most)   tokens and cents that it may spend
 
@@ -13,7 +13,7 @@ steps_max(12).
 spent(tokens, 0).
 spent(cents, 0).
 
-over(Kind, Spent, Most) :- budget(Kind, Most) & spent(Kind, Spent) & Spent >= Most.
+over(Kind, Spent, Most) :- budget(Kind, Most)[source(self)] & spent(Kind, Spent) & Spent >= Most.
 
 // Memory: what was said about a job, in its order.
 @noting[atomic]
@@ -31,7 +31,7 @@ over(Kind, Spent, Most) :- budget(Kind, Most) & spent(Kind, Spent) & Spent >= Mo
    <- .findall(Tool, may(Tool) | hands_over(Tool), Tools);
       .findall(turn(N, Turn), turn(Job, N, Turn), Found);
       .sort(Found, Turns);
-      ?budget(tokens, Most);
+      ?budget(tokens, Most)[source(self)];
       ?spent(tokens, Spent);
       .send(Model, askOne, think(Brief, Tools, Most - Spent, Turns, _), think(_, _, _, _, answer(Act, Tokens, Cents)));
       !pay(tokens, Tokens);
@@ -46,7 +46,7 @@ over(Kind, Spent, Most) :- budget(Kind, Most) & spent(Kind, Spent) & Spent >= Mo
 +!follow(Job, Step, call(Id, Tool, Args)) : hands_over(Tool)
    <- !note(Job, called(Id, Tool, Args));
       !hand_over(Job, Step, Id, Args).
-+!follow(Job, Step, call(Id, Tool, Args)) : may(Tool)
++!follow(Job, Step, call(Id, Tool, Args)) : may(Tool)[source(self)]
    <- .print("calls ", Tool);
       !note(Job, called(Id, Tool, Args));
       !use(Job, Tool, Args, Outcome);

@@ -113,7 +113,7 @@ class Team:
         """Asks whether somebody decided without this program, by `whimbrel tell`."""
         question = Term("decided", self.job, Variable("Answer", 0), Variable("Who", 1))
         answer = await self.desk.ask("buyer", question, "askOne")
-        return isinstance(answer.content, Term) and answer.content.functor == "decided"
+        return answer.performative == "tell"
 
 
 async def work(team: Team) -> int:

@@ -82,6 +82,8 @@ class Tools(Agent):
     """
 
     kept = ("begun",)
+    #: Agents that may call tools. Which tool, each of them decides by itself.
+    callers = frozenset(("buyer", "researcher", "writer", "reviewer"))
 
     def __init__(self, server: ToolServer) -> None:
         self.server = server
@@ -90,6 +92,8 @@ class Tools(Agent):
     @on.ask_one
     async def use(self, message: Message) -> Term:
         key, name, arguments, _ = message.content.args
+        if message.sender.name.partition("@")[0] not in self.callers:
+            return Term("use", key, name, arguments, Term("refused", f"{message.sender} calls no tools"))
         outcome = await self._outcome(key, str(name), from_term(arguments))
         return Term("use", key, name, arguments, outcome)
 
@@ -124,7 +128,7 @@ class Desk(Agent):
         self.purchases = 0
         self._hear = hear
 
-    @on("tell", "inform")
+    @on("tell", "inform")(sender="buyer")
     def learn(self, message: Message) -> None:
         match message.content:
             case Term("needs_approval", (job, sku, quantity, total)):

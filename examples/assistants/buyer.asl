@@ -1,4 +1,5 @@
 // Buyer: the plan of a purchase. It has no model: no text that anybody writes can change what it does.
+// Others may tell it anything. Rules and plans that spend money count only what it believes itself: `[source(self)]`.
 
 { include("tools.asl") }
 
@@ -19,7 +20,7 @@ drafts_max(3).
 // whimbrel: allow(plan-never-triggered)
 -!buy(Job, _)[error(E), error_msg(Why)] <- !finish(Job, not_bought, Why).
 
-+!agree(Job, Draft, Report, Order) : drafts_max(Max) & Draft <= Max
++!agree(Job, Draft, Report, Order) : drafts_max(Max)[source(self)] & Draft <= Max
    <- .wait(proposed(Job, Draft, Proposal, Text)[source(writer)]);
       .send(reviewer, achieve, review(Job, Draft, Proposal, Text, Report));
       .wait(judged(Job, Draft, Verdict, Reason)[source(reviewer)]);
@@ -31,10 +32,10 @@ drafts_max(3).
    <- .send(writer, achieve, revise(Job, Draft + 1, Reason));
       !agree(Job, Draft + 1, Report, Order).
 
-decided(Job, yes, Who) :- approved(Job)[source(Who)] & approver(Who).
-decided(Job, no, Who) :- refused(Job)[source(Who)] & approver(Who).
+decided(Job, yes, Who) :- approved(Job)[source(Who)] & approver(Who)[source(self)].
+decided(Job, no, Who) :- refused(Job)[source(Who)] & approver(Who)[source(self)].
 
-+!approve(_, order(_, _, Total)) : limit(Limit) & Total <= Limit.
++!approve(_, order(_, _, Total)) : limit(Limit)[source(self)] & Total <= Limit.
 +!approve(Job, order(Sku, Quantity, Total))
    <- .print("needs approval of ", Quantity, " of ", Sku, " for ", Total, " pounds");
       .send(desk, tell, needs_approval(Job, Sku, Quantity, Total));  // whimbrel: allow(unknown-receiver)
@@ -44,8 +45,8 @@ decided(Job, no, Who) :- refused(Job)[source(Who)] & approver(Who).
 +!heed(yes).
 +!heed(no) <- .fail_with(not_approved, "the order was not approved").
 
-// What is ordered is what was approved. The shop refuses a higher total.
-+!order(Job, order(Sku, Quantity, Total))
+// What is ordered is what was approved. The shop refuses a higher total. Nobody else can set this goal.
++!order(Job, order(Sku, Quantity, Total))[source(self)]
    <- !use(Job, place_order, [sku(Sku), quantity(Quantity), max_total(Total)], Outcome);
       !ordered(Job, Outcome).
 

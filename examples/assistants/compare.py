@@ -25,7 +25,7 @@ PYTHON = str(HERE.parents[1] / ".cache/langgraph/bin/python")
 #: Places of the kills: a call of a model, a call of a tool with a key, and one of a tool without.
 POINTS = ("reviewer 3", "place_order", "announce")
 #: Seconds until a program has ended, or has come to the place of its kill.
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 class Trial:

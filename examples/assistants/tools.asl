@@ -2,7 +2,7 @@
 
 calls(0).
 
-+!use(Job, Tool, Args, Outcome)
++!use(Job, Tool, Args, Outcome)[source(self)]
    <- ?calls(N);
       -+calls(N + 1);
       .my_name(Me);

@@ -28,7 +28,7 @@ class Row(NamedTuple):
 class Market(Agent):
     """The auctioneer. It has no energy and no money of its own."""
 
-    def __init__(self, houses: list[str], patience: float = 30.0) -> None:
+    def __init__(self, houses: list[str], patience: float = 60.0) -> None:
         self.houses = houses
         self.patience = patience
         self.rows: list[Row] = []

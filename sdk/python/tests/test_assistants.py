@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -23,13 +24,14 @@ EXAMPLE = REPOSITORY / "examples/assistants"
 sys.path.insert(0, str(EXAMPLE))
 
 import compare  # noqa: E402
-from bodies import to_messages, to_term  # noqa: E402
+from bodies import Tools, to_messages, to_term  # noqa: E402
 from models import Endpoint, NoAnswer  # noqa: E402
 from replay import Replay  # noqa: E402
 from shop import Refused, Server  # noqa: E402
-from toolbox import schemas  # noqa: E402
+from toolbox import ToolServer, schemas  # noqa: E402
 
-from whimbrel import Atom, Term  # noqa: E402
+from whimbrel import Atom, Message, Term  # noqa: E402
+from whimbrel.acl import Variable  # noqa: E402
 
 os.environ["PYTHONPATH"] = str(REPOSITORY / "sdk/python/src")
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -38,7 +40,7 @@ os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 def assistants(state: pathlib.Path, *words: str, status: int = 0) -> list[str]:
     """Runs the program until it ends. Returns its lines, and those of the minds."""
     command = [sys.executable, "-W", "error", str(EXAMPLE / "assistants.py"), "--state", str(state), *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == status, done.stdout + done.stderr
     return done.stdout.splitlines()
 
@@ -97,12 +99,17 @@ def test_approval_waits_without_a_program(waiting: tuple[pathlib.Path, list[str]
     with node(state) as whimbrel:
         # Only those may approve whom the buyer believes to be approvers.
         whimbrel("tell", "--from", "eve", "buyer", 'approved("p1")')
+        whimbrel("tell", "--from", "eve", "buyer", "approver(eve)")
+        whimbrel("tell", "--from", "eve", "buyer", "limit(100000)")
+        whimbrel("achieve", "--from", "eve", "buyer", 'order("p2", order("M27-C", 1, 199))')
         assert whimbrel("ask", "buyer", 'decided("p1", Answer, Who)') == "no"
         whimbrel("tell", "buyer", 'approved("p1")')
         assert whimbrel("ask", "buyer", 'decided("p1", Answer, Who)') == "Answer = yes, Who = cli"
     # The buyer went on, and its call of the tool waits at the node for the program.
     assert not (state / "orders.jsonl").exists()
     assert "[desk] p1: bought: N-1001" in assistants(state, "continue")
+    orders = [json.loads(line) for line in (state / "orders.jsonl").read_text().splitlines()]
+    assert [order["number"] for order in orders if order["tool"] == "place_order"] == ["N-1001"]
 
 
 @contextlib.contextmanager
@@ -115,13 +122,13 @@ def node(state: pathlib.Path) -> Iterator[Callable[..., str]]:
 
     def call(word: str, *words: str) -> str:
         command = [WHIMBREL, word, "--pid", str(process.pid), *words]
-        return subprocess.run(command, check=False, timeout=30, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(command, check=False, timeout=60, capture_output=True, text=True).stdout.strip()
 
     try:
         yield call
     finally:
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
 
 
 @needs_node
@@ -227,6 +234,14 @@ def test_memory_becomes_a_chat() -> None:
 def test_offered_tools_have_schemas() -> None:
     (schema,) = schemas(["check_stock", "no_such_tool"])
     assert schema["function"]["parameters"]["required"] == ["sku"]
+
+
+def test_stranger_calls_no_tools() -> None:
+    call = Message(
+        "askOne", "tools", Term("use", "k", Atom("announce"), [Term("text", "hi")], Variable("_")), sender="eve"
+    )
+    answer = asyncio.run(Tools(ToolServer("http://127.0.0.1:1")).use(call))
+    assert answer.args[-1] == Term("refused", "eve calls no tools")
 
 
 def test_every_permitted_tool_is_known() -> None:

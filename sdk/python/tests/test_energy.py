@@ -31,7 +31,7 @@ from whimbrel.acl import Variable  # noqa: E402
 def test_day_matches_expected_output(tmp_path: pathlib.Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "sdk/python/src"), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-W", "error", str(EXAMPLE / "energy.py"), "--out", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
     *lines, last = done.stdout.splitlines()
     assert sorted(lines) == sorted((EXAMPLE / "expected.txt").read_text().splitlines()), done.stderr
     assert last == f"[market] tables and a picture are in {tmp_path}"
