@@ -73,6 +73,7 @@ class Team:
         state: Path = self.given.state
         options = ["--store", str(state / "store")]
         async with Platform(project=HERE, options=options, token=secret(state)) as platform:
+            self._platform = platform
             self.desk = await platform.start("desk", Desk(self.heard.put_nowait), keep=True)
             await platform.start("tools", Tools(self._server), keep=True)
             for role in ROLES:
@@ -109,6 +110,15 @@ class Team:
                 await desk.send(role, Term("resume", self.given.tokens, self.given.cents), "achieve")
         await desk.save()
 
+    async def hear(self) -> None:
+        """Waits for news of the buyer. Raises SessionError if the node ends first."""
+        heard, closed = asyncio.ensure_future(self.heard.get()), asyncio.ensure_future(self._platform.wait_closed())
+        await asyncio.wait((heard, closed), return_when=asyncio.FIRST_COMPLETED)
+        heard.cancel()
+        if closed.done():
+            raise closed.result()
+        closed.cancel()
+
     async def _is_decided(self) -> bool:
         """Asks whether somebody decided without this program, by `whimbrel tell`."""
         question = Term("decided", self.job, Variable("Answer", 0), Variable("Who", 1))
@@ -124,7 +134,7 @@ async def work(team: Team) -> int:
             print(f"[desk] continues with {desk.news}", flush=True)
         await team.begin()
         while desk.stage == "busy":
-            await team.heard.get()
+            await team.hear()
         print(f"[desk] {desk.news}", flush=True)
         if desk.stage == "approval":
             print("[desk] nothing runs while you think: assistants.py approve, or refuse", flush=True)

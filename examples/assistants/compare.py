@@ -74,9 +74,14 @@ class Trial:
 
 def kill(process: int) -> None:
     """Ends a process and its node by SIGKILL."""
-    found = subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True, check=False).stdout.split()
-    for one in [process, *map(int, found)]:
+    for one in [process, *children(process)]:
         os.kill(one, signal.SIGKILL)
+
+
+def children(process: int) -> list[int]:
+    """Returns the processes that a process started."""
+    found = subprocess.run(["pgrep", "-P", str(process)], capture_output=True, text=True, check=False)
+    return [int(one) for one in found.stdout.split()]
 
 
 def measure(command: list[str]) -> dict[str, Any]:

@@ -147,6 +147,24 @@ def test_spent_budget_stops_until_it_is_raised(tmp_path: pathlib.Path) -> None:
         model.close()
 
 
+@needs_node
+def test_end_of_the_node_ends_the_program(tmp_path: pathlib.Path) -> None:
+    model = Replay()
+    command = [sys.executable, str(EXAMPLE / "assistants.py"), "--state", str(tmp_path), "--base-url", model.url]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def kill_node(*_: Any) -> None:
+        for node in compare.children(process.pid):
+            os.kill(node, signal.SIGKILL)
+
+    model.before_answer = kill_node
+    try:
+        assert "assistants.py: stopping: the node's process ended" in process.communicate(timeout=120)[1]
+        assert process.returncode == 1
+    finally:
+        model.close()
+
+
 class Faulty(Server):
     """An endpoint that fails some times before it answers."""
 
