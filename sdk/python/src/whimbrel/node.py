@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from .acl.errors import WhimbrelError
@@ -27,6 +28,8 @@ _AGENTS_MAX = 10_000
 _END_S = 10.0
 
 _ADDRESS = re.compile(r"agents can connect at (\S+)")
+_END = re.compile(r"the society ended after")
+_HTTP = re.compile(r"--http(=|$)")
 _CONSOLE = re.compile(r"console is at (\S+)")
 
 
@@ -89,7 +92,9 @@ class Node:
             project = folder / f"{_OWN_AGENT}.asl"
             project.write_text("// A society whose agents are in another program.\n")
         options = ["--end-with-input", "--agent-port", "0", "--agent-tokens", str(tokens)]
-        if not any(option.split("=")[0] == "--http" for option in self._options):
+        given = [more.partition("=")[2] or value for more, value in pairwise([*self._options, ""]) if _HTTP.match(more)]
+        self._has_console = bool(given) and given != ["off"]
+        if not given:
             options += ["--http", "off"]
         if not any(option.startswith("--session-agents") for option in self._options):
             options += ["--session-agents", str(_AGENTS_MAX)]
@@ -116,7 +121,13 @@ class Node:
                 self.console = console[1]
             if address:
                 self.address = f"tcp://{address[1]}"
-                self._is_ready.set()
+            if address or console:
+                # The console's address comes last.
+                if self.address and (self.console or not self._has_console):
+                    self._is_ready.set()
+            elif self._process is None and _END.search(line):
+                # This program ends the node, and knows.
+                continue
             elif self._is_ready.is_set():
                 sys.stderr.write(line)
             else:
