@@ -410,6 +410,32 @@ async def test_taken_name_is_failed_login(society: Society) -> None:
             await Agent(jid, "secret").start()
 
 
+@on_society
+async def test_failed_setup_frees_name(society: Society) -> None:
+    class Broken(Agent):
+        async def setup(self) -> None:
+            raise KeyError("tea")
+
+    with pytest.raises(KeyError):
+        await Broken("ada@localhost", "secret").start()
+    await started("ada")
+
+
+@on_society
+async def test_message_waits_for_setup(society: Society) -> None:
+    class Slow(Agent):
+        async def setup(self) -> None:
+            await does(bob, send)
+            self.add_behaviour(collect)
+
+    async def send(behaviour: Once) -> None:
+        await behaviour.send(Message("ada@localhost", body="early"))
+
+    bob, collect = await started("bob"), Collect()
+    await Slow("ada@localhost", "secret").start()
+    await until(lambda: collect.came)
+
+
 @asynchronous
 async def test_missing_node_is_failed_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Container(), "_make", lambda: Platform("tcp://127.0.0.1:9", patience=0.05))
@@ -596,14 +622,16 @@ class Ada(spade.agent.Agent):
         await self.web.start()
         print(self.client.platform.name)
 
-async def main():
-    await spade.start_agents(Ada("ada@localhost", "secret"))
-    await spade.quit_spade()
+async def main(name, quits):
+    await spade.start_agents(Ada(f"{name}@localhost", "secret"))
+    if quits:
+        await spade.quit_spade()
 
-asyncio.run(main())
+asyncio.run(main("ada", False))
+asyncio.run(main("bob", True))
 """
     done = program(source, tmp_path, WHIMBREL_URL=society.address, WHIMBREL_TOKEN=TOKEN)
-    assert (done.returncode, done.stdout) == (0, "whimbrel\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "whimbrel\nwhimbrel\n"), done.stderr
     assert "the console is that of the node" in done.stderr
 
 

@@ -50,11 +50,16 @@ class Client(PlatformAgent):
         #: The agent of SPADE.
         self.owner = owner
 
+    async def setup(self) -> None:
+        """Sets up the agent of SPADE. Messages wait until then."""
+        await self.owner._set_up()
+
     @on.message
     def _came(self, message: AclMessage) -> None:
         owner = self.owner
         if message.ontology == PRESENCE:
-            owner.presence._came(message)
+            # Behaviours that have just started set their handlers first.
+            self.loop.call_soon(owner.presence._came, message)
         else:
             owner._came(message)
 
@@ -88,6 +93,8 @@ class Agent:
         self._values: dict[str, Any] = {}
         self._is_alive = False
         self._is_stopping = False
+        #: Event loop in which the agent was started.
+        self._home: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._ending: list[asyncio.Future[None]] | None = None
         self.container = Container()
@@ -115,6 +122,7 @@ class Agent:
             raise AuthenticationFailure(f"{self.jid}: an agent needs a name before @")
         await self._hook_plugin_before_connection()
         self._is_stopping = False
+        self._home = asyncio.get_running_loop()
         self.client = Client(self)
         self.presence = PresenceManager(self)
         try:
@@ -125,6 +133,8 @@ class Agent:
             raise
         except SessionError as error:
             raise DisconnectedException(f"{self.jid}: {error}") from error
+
+    async def _set_up(self) -> None:
         await self._hook_plugin_after_connection()
         await self.setup()
         if not self.client.is_alive:
@@ -145,7 +155,7 @@ class Agent:
     async def stop(self) -> None:
         """Stops the agent: its contacts see it as unavailable, and its behaviours end after their current `run`."""
         client = self.client
-        if client is not None and client.is_alive:
+        if self._has_client and client.is_alive:
             if self._is_stopping:
                 await client.wait_ended()
                 return
@@ -159,6 +169,11 @@ class Agent:
     def is_alive(self) -> bool:
         """True from the end of `setup` until the agent stops."""
         return self._is_alive
+
+    @property
+    def _has_client(self) -> bool:
+        """True once the agent was started."""
+        return getattr(self, "client", None) is not None
 
     def _kill_behaviours(self) -> None:
         for behaviour in list(self.behaviours):

@@ -143,13 +143,15 @@ class Container:
 
     async def disconnect(self) -> None:
         """Stops all agents, and closes the platform."""
-        started = [agent for agent in self._agents.values() if agent.client is not None]
+        loop = asyncio.get_running_loop()
+        # Agents of an earlier event loop have gone with it.
+        started = [agent for agent in self._agents.values() if agent._has_client and agent._home is loop]
         await asyncio.gather(*(agent.stop() for agent in started), return_exceptions=True)
         for agent in started:
             for task in list(agent._tasks):
                 if task is not asyncio.current_task():
                     task.cancel()
-        if self._home is asyncio.get_running_loop():
+        if self._home is loop:
             platforms, self._platforms = self._platforms, []
             # The node of one's own belongs to the first.
             for platform in reversed(platforms):
@@ -157,7 +159,7 @@ class Container:
 
     def stop_agents(self) -> None:
         """Stops all agents, from outside the event loop."""
-        started = [agent for agent in self._agents.values() if agent.client is not None]
+        started = [agent for agent in self._agents.values() if agent._has_client]
 
         async def stop() -> None:
             await asyncio.gather(*(agent.stop() for agent in started))
