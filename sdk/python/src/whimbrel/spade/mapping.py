@@ -174,12 +174,12 @@ def from_acl(message: AclMessage, own: JID) -> Message:
     if isinstance(odd, Mapping):
         metadata.update((str(key), str(value)) for key, value in odd.items())
     content = message.content
-    made = Message(
-        to=_said(more.get("to"), own.node) or own,
-        sender=_said(more.get("from"), message.sender.name) or sender_of(message, own),
-        body=content if content is None or isinstance(content, str) else in_words(content),
-        thread=thread if thread is None or isinstance(thread, str) else str(thread),
-        metadata=metadata,
+    made = Message._of(
+        (_said(more["to"], own.node) if "to" in more else None) or own,
+        (_said(more["from"], message.sender.name) if "from" in more else None) or sender_of(message, own),
+        content if content is None or isinstance(content, str) else in_words(content),
+        thread if thread is None or isinstance(thread, str) else str(thread),
+        metadata,
     )
     made.acl = message
     return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import logging
+from functools import lru_cache
 from typing import Any
 
 from ..acl.message import Message as AclMessage
@@ -10,12 +10,18 @@ from .jid import JID
 
 __all__ = ["Message", "MessageBase"]
 
-logger = logging.getLogger("spade.Message")
+#: Identifiers that are remembered.
+_KNOWN_MAX = 65_536
+
+#: Identifiers never change, so messages share them.
+_known = lru_cache(_KNOWN_MAX)(JID)
 
 
 def _jid(name: str, jid: Any) -> JID:
-    if jid is None or isinstance(jid, (str, JID)):
-        return jid if isinstance(jid, JID) else JID(jid)
+    if jid is None or isinstance(jid, str):
+        return _known(jid)
+    if isinstance(jid, JID):
+        return jid
     if hasattr(jid, "bare") and hasattr(jid, "resource"):
         # An identifier of another library, such as slixmpp's.
         return JID(str(jid))
@@ -164,6 +170,14 @@ class Message(MessageBase):
     #: Message of the platform that this one came as: its content and parameters, whatever their types. None for a
     #: message of this program.
     acl: AclMessage | None = None
+
+    @classmethod
+    def _of(cls, to: JID, sender: JID, body: str | None, thread: str | None, metadata: dict[str, str]) -> Message:
+        """Creates a message quickly from parts that are known to be right."""
+        made = object.__new__(cls)
+        made.sent = False
+        made._to, made._sender, made._body, made._thread, made._metadata = to, sender, body, thread, metadata
+        return made
 
     def make_reply(self) -> Message:
         """Copies the message with sender and receiver exchanged. A `reply-with` becomes the `in-reply-to` of the reply,
