@@ -36,10 +36,8 @@ def over_spade(options):
     server = servers.running("prosody")
     python = toolchains.CACHE / "spade" / "bin" / "python"
     asked = subprocess.run([python, "-c", "import spade; print(spade.__version__)"], capture_output=True, text=True)
-    try:
+    with server:
         yield [str(python)], {}, server.ports[1], f"SPADE {asked.stdout.strip()}"
-    finally:
-        servers.end_all()
 
 
 def over_whimbrel(options):
@@ -110,9 +108,12 @@ def main():
     parser.add_argument("--whimbrel", type=Path, default=REPOSITORY / "target/release/whimbrel", metavar="PATH")
     parser.add_argument("--python", default=sys.executable, help="the Python of Whimbrel's layer; 3.10 or later")
     options = parser.parse_args()
-    for processes in map(int, options.processes.split(",")):
-        for over in options.over.split(","):
-            print(json.dumps(measure(over, options, processes)), flush=True)
+    try:
+        for processes in map(int, options.processes.split(",")):
+            for over in options.over.split(","):
+                print(json.dumps(measure(over, options, processes)), flush=True)
+    finally:
+        servers.end_all()
 
 
 if __name__ == "__main__":
