@@ -204,6 +204,9 @@ class Platform(Creation):
         if driver is not getattr(self, "driver", driver):
             return
         kind = event["type"]
+        if kind == "message":
+            self._on_message(event)
+            return
         if kind == "welcome":
             self._granted = event["welcome"]
             if self._first is not None and not self._first.done():

@@ -20,7 +20,7 @@ class Aid:
     True
     """
 
-    __slots__ = ("_text", "addresses", "name", "platform", "resolvers", "user")
+    __slots__ = ("_text", "addresses", "json", "name", "platform", "resolvers", "user")
 
     #: Local name, before `@`.
     name: str
@@ -32,6 +32,8 @@ class Aid:
     resolvers: tuple[Aid, ...]
     #: `X-` parameters, in order.
     user: tuple[tuple[str, Any], ...]
+    #: JSON of an identifier with only a name, once it was written.
+    json: str | None
 
     def __init__(
         self,
@@ -48,6 +50,7 @@ class Aid:
         self.resolvers = tuple(Aid.of(resolver) for resolver in resolvers)
         self.user = tuple(user)
         self._text = f"{name}@{platform}" if platform else name
+        self.json = None
 
     @staticmethod
     def of(agent: AidLike) -> Aid:
@@ -122,6 +125,8 @@ def aids(agents: AidLike | Iterable[AidLike] | None) -> tuple[Aid, ...]:
     """Converts one or several agents to identifiers."""
     if agents is None:
         return ()
+    if type(agents) is str:
+        return (_known.get(agents) or Aid.of(agents),)
     if isinstance(agents, (str, Aid)) or hasattr(agents, "aid"):
         return (Aid.of(agents),)
     return tuple(Aid.of(agent) for agent in agents)

@@ -104,16 +104,19 @@ class Message:
         self.receivers = aids(receivers)
         self.content = content
         self.sender = NOBODY if sender is None else Aid.of(sender)
-        self.reply_to = aids(reply_to)
-        self.language = _text("language", language)
-        self.encoding = _text("encoding", encoding)
-        self.ontology = _text("ontology", ontology)
-        self.protocol = _text("protocol", protocol)
-        self.conversation_id = _text("conversation_id", conversation_id)
-        self.reply_with = _text("reply_with", reply_with)
-        self.in_reply_to = _text("in_reply_to", in_reply_to)
+        self.reply_to = () if reply_to is None else aids(reply_to)
+        self.language = language
+        self.encoding = encoding
+        self.ontology = ontology
+        self.protocol = protocol
+        self.conversation_id = conversation_id
+        self.reply_with = reply_with
+        self.in_reply_to = in_reply_to
+        texts = (language, encoding, ontology, protocol, conversation_id, reply_with, in_reply_to)
+        if not _OPTIONAL_TEXTS.issuperset(map(type, texts)):
+            _check_texts(self)
         self.reply_by_ms = milliseconds(reply_by) if isinstance(reply_by, datetime.datetime) else reply_by
-        self.user = tuple(user)
+        self.user = tuple(user) if user else ()
 
     @classmethod
     def _blank(cls: type[M], performative: str) -> M:
@@ -255,10 +258,15 @@ _REST = (
 _COMPARED = ("performative", "sender", "receivers", "content", *_REST)
 
 
-def _text(name: str, value: str | None) -> str | None:
-    if value is not None and not isinstance(value, str):
-        raise EncodeError(f"invalid message: {name} is not a text")
-    return value
+_TEXTS = ("language", "encoding", "ontology", "protocol", "conversation_id", "reply_with", "in_reply_to")
+_OPTIONAL_TEXTS = frozenset((str, type(None)))
+
+
+def _check_texts(message: Message) -> None:
+    for name in _TEXTS:
+        value = getattr(message, name)
+        if value is not None and not isinstance(value, str):
+            raise EncodeError(f"invalid message: {name} is not a text")
 
 
 class Reply(Message):

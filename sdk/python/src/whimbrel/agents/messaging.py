@@ -72,17 +72,18 @@ class Question:
 
     __slots__ = ("future", "reply_with")
 
-    def __init__(self, future: asyncio.Future[Message], reply_with: str) -> None:
+    def __init__(self, future: Answer, reply_with: str) -> None:
         self.future = future
         self.reply_with = reply_with
 
-    def take(self, message: Message) -> bool:
-        """Takes a message. Returns false if it is no answer, such as the agent's question to itself."""
-        if self.future.done() or (message.in_reply_to is None and message.reply_with == self.reply_with):
-            return False
+    def fits(self, message: Message) -> bool:
+        """Returns false if a message is no answer, such as the agent's question to itself."""
+        return not (self.future.done() or (message.in_reply_to is None and message.reply_with == self.reply_with))
+
+    def take(self, message: Message) -> None:
+        """Takes a message that fits."""
         if message.performative != "agree":
             self.future.set_result(message)
-        return True
 
     def fail(self, error: BaseException) -> None:
         """Fails the question."""
@@ -191,7 +192,7 @@ class Messaging(Checking):
         identifier = f"{entry.aid.name}-{_origin}-{next(_counter)}"
         key = message.reply_with = message.reply_with or identifier
         conversation = message.conversation_id = message.conversation_id or identifier
-        future: asyncio.Future[Message] = platform.loop.create_future()
+        future = Answer(platform.loop)
         question = Question(future, key)
         if self._questions is None:
             self._questions = {}

@@ -105,10 +105,10 @@ class Roster:
     def handled(self, number: int) -> None:
         """Notes that an agent has handled a message."""
         if self.open_messages.pop(number, 0) is None:
-            session = self.driver.session
-            session.is_stale = True
-            if session.lists_open:
-                self.driver.pump()
+            driver = self.driver
+            driver.session.is_stale = True
+            if not driver.hold and driver.session.lists_open:
+                driver.pump()
 
     def expect(
         self,
@@ -163,6 +163,16 @@ class Roster:
         handler = getattr(self, f"_on_{kind}", None)
         if handler is not None:
             handler(event)
+
+    def _on_message(self, event: Frame) -> None:
+        entry = self.entries.get(event["agent"])
+        if entry is None:
+            return
+        message, size, number = event["message"], event["bytes"], event["number"]
+        if entry.early is not None:
+            entry.early.append((message, size, number))
+        if not entry.is_left:
+            entry.agent._deliver(message, size, number)
 
     def _on_created(self, event: Frame) -> None:
         entry = self.entries.get(event["agent"])

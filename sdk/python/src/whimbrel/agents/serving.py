@@ -121,8 +121,10 @@ class Serving(Messaging):
         questions = self._questions
         if questions:
             question = questions.get(message.in_reply_to or message.conversation_id or "")
-            if question is not None and question.take(message):
+            if question is not None and question.fits(message):
+                # Before the answer: it may end the agent.
                 self.finished(message)
+                question.take(message)
                 return
         if mailbox is not None:
             for inbox in mailbox.inboxes:

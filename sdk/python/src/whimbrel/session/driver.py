@@ -55,9 +55,15 @@ class _Link:
         """Handles a received frame."""
         driver = self._driver
         if driver.link is self:
-            driver.hold = True
-            driver.session.handle_frame(data, driver.now())
+            if not driver.hold:
+                driver.hold = True
+                driver.read_at = driver.now()
+            session = driver.session
+            session.handle_frame(data, driver.read_at)
             driver.handle_events()
+            # A quarter of the window came, and there may be more: the node can send on meanwhile.
+            if session.ack_due_at <= driver.read_at:
+                driver.write()
 
     def on_read(self) -> None:
         """Writes all answers to the frames that were read together."""
@@ -95,6 +101,8 @@ class Driver:
         self.session = Session(options, self.now(), random.random)
         #: True while frames are being read: what they cause is written together.
         self.hold = False
+        #: Time of the frames that are being read.
+        self.read_at = 0.0
         self.link: _Link | None = None
         self._connect = connect
         self._sign = sign
@@ -125,7 +133,7 @@ class Driver:
                 self.loop.call_soon(self._pump_rest)
             return
         self._is_idle = False
-        self._write()
+        self.write()
         if self.session.ack_due_at < self._timer_at:
             self._sleep()
 
@@ -140,22 +148,17 @@ class Driver:
         self._is_idle = True
         try:
             self.handle_events()
-            self._write()
+            self.write()
         finally:
             # The timer must run even after an error.
             self._sleep()
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Writes all frames that may be written."""
         link, session = self.link, self.session
         if link is None or link.transport is None:
             return
-        now = self.now()
-        frames: list[bytes] = []
-        while True:
-            frame = session.poll_frame(now)
-            if frame is None:
-                break
-            frames.append(frame)
+        frames = session.poll_frames(self.now())
         if frames:
             link.transport.send(frames)
             if self._drained is not None and session.unwritten <= UNWRITTEN_LOW:
@@ -197,12 +200,17 @@ class Driver:
 
     def handle_events(self) -> None:
         """Handles all events of the session."""
-        poll = self.session.poll_event
-        while True:
-            event = poll()
-            if event is None:
-                return
-            self._happened(event)
+        events = self.session.events
+        while events:
+            event = events.popleft()
+            if event["type"] != "message":
+                self._happened(event)
+                continue
+            # An error in one handler must not stop the events after it.
+            try:
+                self._handle(event)
+            except Exception:
+                log.exception("handling a message")
 
     def _happened(self, event: Frame) -> None:
         kind = event["type"]
@@ -216,7 +224,6 @@ class Driver:
         elif kind == "challenge":
             self._proving = self.loop.create_task(self._prove(event["text"]), name="whimbrel prove")
         else:
-            # An error in one handler must not stop the events after it.
             try:
                 self._handle(event)
             except Exception:

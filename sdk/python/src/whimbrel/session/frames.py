@@ -233,7 +233,7 @@ class FrameWriter:
         if self._encoder is None or self.form is None:
             if message is None:
                 return json.dumps(_in_json(frame), separators=(",", ":")).encode()
-            text = message.json if isinstance(message, Sealed) else message_to_json(message)
+            text = message.json if type(message) is Sealed else message_to_json(message)
             return f'{{"type":"message","number":{frame["number"]},"agent":{frame["agent"]},"message":{text}}}'.encode()
         if message is not None:
             out = bytearray((_MESSAGE,))
@@ -420,10 +420,10 @@ def _read_json(data: bytes) -> Frame:
     except DecodeError as error:
         raise _unreadable(str(error)) from None
     name = given.get("type") if isinstance(given, dict) else None
-    if not isinstance(name, str):
-        raise _unreadable("no type")
     if name == "message":
         return _message_frame(given, len(text))
+    if not isinstance(name, str):
+        raise _unreadable("no type")
     fields = _FIELDS.get(name)
     if fields is None:
         raise DecodeError("unknown-kind", f'frame of unknown kind "{name}"')
@@ -438,16 +438,12 @@ def _message_frame(given: Frame, length: int) -> Frame:
     if json is None:
         raise _unreadable("no message")
     try:
-        message = message_from_json(json)
+        # In place: members of later versions do no harm.
+        given["message"] = message_from_json(json)
     except DecodeError as error:
         return {"type": "unreadable", "number": number, "agent": agent, "why": str(error)}
-    return {
-        "type": "message",
-        "number": number,
-        "agent": agent,
-        "message": message,
-        "bytes": length * MEMORY_BYTES_PER_CHARACTER,
-    }
+    given["bytes"] = length * MEMORY_BYTES_PER_CHARACTER
+    return given
 
 
 def _json_fields(fields: list[tuple[str, str, str]], given: Frame, are_defaulted: bool) -> Frame:

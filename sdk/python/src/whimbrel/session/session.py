@@ -161,7 +161,8 @@ class Session:
         self._options = options
         self._random = random
         self._started_at = now
-        self._events: deque[Frame] = deque()
+        #: Events that nobody has handled: frames of the node, or `connect`, `disconnect`, `lost`, `over`.
+        self.events: deque[Frame] = deque()
         self._connection: _Connection | None = None
         self._leaving = False
         #: Frames to write, and frames that were written and not acknowledged.
@@ -196,6 +197,7 @@ class Session:
         self._why = "no connection was ever made"
         self._window = 0
         self._message_bytes = MESSAGE_BYTES
+        self._set_lease(options.lease_ms)
         self.handle_timeout(now)
 
     @property
@@ -353,7 +355,7 @@ class Session:
             self._place = None
             self._misses += 1
         if was_welcome:
-            self._events.append({"type": "lost", "why": why})
+            self.events.append({"type": "lost", "why": why})
         # Another address may work at once.
         self._failures = 0 if was_welcome or is_miss else self._failures + 1
         self._ack_due_at = math.inf
@@ -375,7 +377,7 @@ class Session:
             return
         self._connect_at = math.inf
         self._opening_since = now
-        self._events.append({"type": "connect", "place": self._place})
+        self.events.append({"type": "connect", "place": self._place})
 
     @property
     def _drop_at(self) -> float:
@@ -387,7 +389,7 @@ class Session:
         """
         connection = self._connection
         if connection and connection.is_welcome:
-            return self._heard_at + 2 * self._lease_ms / 3
+            return self._heard_at + self._silence_ms
         whole = self._lease_ms if self.welcome else self._options.patience_ms
         patience = whole / 4 if self._place is not None else whole / 3 if self.welcome else WELCOME_MS_MAX
         since = connection.since if connection else self._opening_since
@@ -413,15 +415,15 @@ class Session:
             frame = connection.reader.read(data)
         except DecodeError as error:
             return self._fault(now, "protocol", str(error))
-        kind = frame["type"]
         # Before the welcome, the sender may be another node that does not know the session.
         if not connection.is_welcome:
             return self._handle_opening(frame, connection, now)
         self._heard_at = now
-        if kind == "ack":
-            self._acknowledged(frame["received"], frame["credit"], now)
-        elif kind in _FROM_NODE:
+        kind = frame["type"]
+        if kind in _FROM_NODE:
             self._numbered(frame, now)
+        elif kind == "ack":
+            self._acknowledged(frame["received"], frame["credit"], now)
         elif kind == "error":
             self._failed(frame["code"], frame["text"], now)
         elif kind == "bye":
@@ -449,6 +451,7 @@ class Session:
         if not fits or (self.welcome and welcome["session"] != self.welcome["session"]):
             return self._fault(now, "protocol", "unexpected welcome")
         self.welcome = welcome
+        self._set_lease(welcome["lease_ms"])
         self._window = welcome["window"]
         self._message_bytes = welcome["message_bytes"]
         self._heard_at = now
@@ -461,7 +464,7 @@ class Session:
         self._listed = None
         self._told = self._received
         self._credit = 0
-        self._events.append({"type": "welcome", "welcome": welcome, "resumed": resumed})
+        self.events.append({"type": "welcome", "welcome": welcome, "resumed": resumed})
         self._acknowledged(welcome["received"], welcome["credit"], now)
 
     def _challenged(self, text: str, connection: _Connection, now: float) -> None:
@@ -469,7 +472,7 @@ class Session:
         if self._options.certificate is None or self.welcome or connection.challenge is not None:
             return self._fault(now, "protocol", "unexpected challenge")
         connection.challenge = text
-        self._events.append({"type": "challenge", "text": text})
+        self.events.append({"type": "challenge", "text": text})
 
     def _acknowledged(self, received: int, credit: int | None, now: float) -> None:
         """Handles an acknowledgement of all numbers up to `received`."""
@@ -487,10 +490,11 @@ class Session:
             return self._fault(now, "protocol", f"unexpected frame number {number}, expected {received}")
         self._received = received
         self.is_stale = True
-        self._events.append(frame)
-        due = now if received - self._told >= self._window / 4 else now + ACK_DELAY_MS
-        if due < self._ack_due_at:
-            self._ack_due_at = due
+        self.events.append(frame)
+        if received - self._told >= self._window / 4:
+            self._ack_due_at = min(self._ack_due_at, now)
+        elif self._ack_due_at == math.inf:
+            self._ack_due_at = now + ACK_DELAY_MS
 
     def _failed(self, code: str, text: str, now: float) -> None:
         """Handles the node's reason for ending the connection."""
@@ -542,7 +546,7 @@ class Session:
             self._drop(now, text)
 
     def _drop(self, now: float, why: str) -> None:
-        self._events.append({"type": "disconnect", "why": why})
+        self.events.append({"type": "disconnect", "why": why})
         self.handle_closed(now, why)
 
     def _give_up_if_late(self, now: float) -> bool:
@@ -559,24 +563,24 @@ class Session:
         """Time of the next sign of life. A node wants one in each third of the lease. Sending one in each quarter
         leaves time to reconnect.
         """
-        return self._spoke_at + self._lease_ms / 4
+        return self._spoke_at + self._pause_ms
 
     @property
     def _give_up_at(self) -> float:
         """Time when reconnecting becomes pointless."""
         return self._heard_at + self._lease_ms if self.welcome else self._started_at + self._options.patience_ms
 
+    def _set_lease(self, lease_ms: float) -> None:
+        self._lease_ms = lease_ms
+        self._silence_ms = 2 * lease_ms / 3
+        self._pause_ms = lease_ms / 4
+
     def _end(self, code: str, text: str) -> None:
         if self._connection:
-            self._events.append({"type": "disconnect", "why": text})
+            self.events.append({"type": "disconnect", "why": text})
         self._connection = None
         self.over = SessionError(code, text)
-        self._events.append({"type": "over", "error": self.over})
-
-    @property
-    def _lease_ms(self) -> float:
-        lease: float = self.welcome["lease_ms"] if self.welcome else self._options.lease_ms
-        return lease
+        self.events.append({"type": "over", "error": self.over})
 
     @property
     def _remember(self) -> int:
@@ -585,8 +589,8 @@ class Session:
     # ---- Outputs
 
     def poll_event(self) -> Frame | None:
-        """Returns the next event: a frame of the node, or `connect`, `disconnect`, `lost`, `over`."""
-        return self._events.popleft() if self._events else None
+        """Returns the next event."""
+        return self.events.popleft() if self.events else None
 
     def poll_timeout(self) -> float:
         """Returns the time to call `handle_timeout`, or to poll for frames."""
@@ -595,8 +599,49 @@ class Session:
         connection = self._connection
         if connection and connection.is_welcome:
             # The connection is dropped before the session is given up.
-            return min(self._ack_due_at, self._drop_at, self._speak_at)
+            return min(self._ack_due_at, self._heard_at + self._silence_ms, self._spoke_at + self._pause_ms)
         return min(self._give_up_at, self._drop_at, self._connect_at)
+
+    def poll_frames(self, now: float) -> list[bytes]:
+        """Returns all frames to write."""
+        frames: list[bytes] = []
+        connection = self._connection
+        while connection is not None:
+            # Mostly there are messages to write, and nothing else.
+            if self._is_flowing(connection, now) and self._write_waiting(connection, frames, now):
+                break
+            frame = self._next_frame(connection, now)
+            if frame is None:
+                break
+            self._spoke_at = now
+            frames.append(connection.writer.write(frame))
+        return frames
+
+    def _is_flowing(self, connection: _Connection, now: float) -> bool:
+        """Returns true if the client owes the node nothing but the frames that wait."""
+        return (
+            connection.is_welcome
+            and self._listed is not None
+            and now < self._ack_due_at
+            and now < self._spoke_at + self._pause_ms
+            and not (self.is_stale and self._listed)
+            and not self._leaving
+        )
+
+    def _write_waiting(self, connection: _Connection, frames: list[bytes], now: float) -> bool:
+        """Writes the frames that wait. Returns false before the end of an agent."""
+        waiting, flight = self._waiting, self._flight
+        write = connection.writer.write
+        room = min(self._window - len(flight), self._credit - self._last + len(waiting))
+        while waiting and room > 0:
+            frame = waiting[0]
+            if frame["type"] == "end" and self.is_stale:
+                return False
+            room -= 1
+            flight.append(waiting.popleft())
+            frames.append(write(frame))
+            self._spoke_at = now
+        return True
 
     def poll_frame(self, now: float) -> bytes | None:
         """Returns the next frame to write."""

@@ -10,7 +10,7 @@ from typing import Protocol, cast
 from .address import Address
 from .limits import FRAME_BYTES_MAX
 
-__all__ = ["Connect", "Receiver", "TcpTransport", "Transport", "connector"]
+__all__ = ["Connect", "ReadBuffer", "Receiver", "TcpTransport", "Transport", "connector"]
 
 
 class Receiver(Protocol):
@@ -40,14 +40,40 @@ class Transport(Protocol):
 Connect = Callable[[Receiver, "str | None"], Awaitable[Transport]]
 
 _LENGTH_BYTES = 4
+#: Bytes of one read.
+_READ_BYTES = 64 * 1024
 #: Bytes in a socket's way beyond which a connection counts as blocked.
 _WRITE_BYTES_HIGH = 1 << 20
 
 
-class TcpTransport(asyncio.Protocol):
+class ReadBuffer(asyncio.BufferedProtocol):
+    """Base of transports: reads into one buffer, which lasts as long as the connection.
+
+    asyncio's own reads allocate 256 KiB each, which the system has to map and clear: that takes longer than all other
+    work for a message.
+    """
+
+    def __init__(self) -> None:
+        self._into = memoryview(bytearray(_READ_BYTES))
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Called by asyncio."""
+        return self._into
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Called by asyncio."""
+        self._received(bytes(self._into[:nbytes]))
+
+    def _received(self, data: bytes) -> None:
+        """Handles received bytes."""
+        raise NotImplementedError
+
+
+class TcpTransport(ReadBuffer):
     """Frames with their length before them: four bytes, the highest first."""
 
     def __init__(self, receiver: Receiver) -> None:
+        super().__init__()
         self._receiver: Receiver | None = receiver
         self._transport: asyncio.WriteTransport | None = None
         self._rest = bytearray()
@@ -58,8 +84,7 @@ class TcpTransport(asyncio.Protocol):
         self._transport = cast(asyncio.WriteTransport, transport)
         self._transport.set_write_buffer_limits(high=_WRITE_BYTES_HIGH)
 
-    def data_received(self, data: bytes) -> None:
-        """Called by asyncio."""
+    def _received(self, data: bytes) -> None:
         if self._rest:
             self._rest += data
             need = int.from_bytes(self._rest[:_LENGTH_BYTES], "big") + _LENGTH_BYTES
@@ -101,6 +126,9 @@ class TcpTransport(asyncio.Protocol):
     def send(self, frames: list[bytes]) -> None:
         """Sends frames."""
         if self._transport is None:
+            return
+        if len(frames) == 1:
+            self._transport.write(len(frames[0]).to_bytes(_LENGTH_BYTES, "big") + frames[0])
             return
         parts: list[bytes] = []
         for frame in frames:

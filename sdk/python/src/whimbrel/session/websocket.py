@@ -15,7 +15,7 @@ from typing import cast
 from ..acl.errors import WhimbrelError
 from .address import Address
 from .limits import FRAME_BYTES_MAX, WELCOME_MS_MAX
-from .transport import Receiver
+from .transport import ReadBuffer, Receiver
 
 __all__ = ["WebSocketTransport", "open_websocket"]
 
@@ -52,10 +52,11 @@ def masked(payload: bytes, mask: bytes) -> bytes:
     return (int.from_bytes(payload, "big") ^ int.from_bytes(key, "big")).to_bytes(length, "big")
 
 
-class WebSocketTransport(asyncio.Protocol):
+class WebSocketTransport(ReadBuffer):
     """One WebSocket: the handshake, then messages."""
 
     def __init__(self, address: Address, receiver: Receiver, opened: asyncio.Future[None]) -> None:
+        super().__init__()
         self._address = address
         self._receiver: Receiver | None = receiver
         self._opened = opened
@@ -82,8 +83,7 @@ class WebSocketTransport(asyncio.Protocol):
         )
         self._transport.write(("\r\n".join(lines) + "\r\n\r\n").encode())
 
-    def data_received(self, data: bytes) -> None:
-        """Called by asyncio."""
+    def _received(self, data: bytes) -> None:
         self._data += data
         first = self._receiver
         try:
