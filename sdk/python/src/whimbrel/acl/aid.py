@@ -73,17 +73,17 @@ class Aid:
     @staticmethod
     def parse(text: str) -> Aid | None:
         """Parses an agent name. Returns None if the text is none."""
-        known = _known.get(text)
-        if known is not None:
-            return known
+        found = known.get(text)
+        if found is not None:
+            return found
         name, at, platform = text.rpartition("@")
         if not at:
             name, platform = text, ""
         if name == "" or (at and platform == ""):
             return None
-        if len(_known) >= AIDS_MAX:
-            _known.clear()
-        aid = _known[text] = Aid(name, platform)
+        if len(known) >= AIDS_MAX:
+            known.clear()
+        aid = known[text] = Aid(name, platform)
         return aid
 
     @property
@@ -112,7 +112,8 @@ class Aid:
         return table("Agent identifier", [*rows, ("resolvers", self.resolvers), ("user", self.user)])
 
 
-_known: dict[str, Aid] = {}
+#: Identifiers that were parsed, by their texts.
+known: dict[str, Aid] = {}
 
 #: An agent: its identifier, its name as text (`name` or `name@platform`), or an object with an `aid`.
 AidLike = Union[Aid, str, Any]
@@ -126,7 +127,7 @@ def aids(agents: AidLike | Iterable[AidLike] | None) -> tuple[Aid, ...]:
     if agents is None:
         return ()
     if type(agents) is str:
-        return (_known.get(agents) or Aid.of(agents),)
+        return (known.get(agents) or Aid.of(agents),)
     if isinstance(agents, (str, Aid)) or hasattr(agents, "aid"):
         return (Aid.of(agents),)
     return tuple(Aid.of(agent) for agent in agents)

@@ -10,6 +10,7 @@ import binascii
 import json
 from typing import Any, Optional, Protocol
 
+from ..acl.accelerator import accelerator
 from ..acl.errors import DecodeError, EncodeError
 from ..acl.json import message_from_json, message_to_json, parse_json
 from ..acl.message import Message
@@ -179,6 +180,10 @@ _ENDS = {"u32": 1 << 32, "numbers32": 1 << 32}
 _U64_END = 1 << 64
 
 
+#: Accelerator, if there is one.
+_accelerator = accelerator()
+
+
 def _unreadable(why: str) -> DecodeError:
     return DecodeError("malformed", f"frame cannot be read: {why}")
 
@@ -201,7 +206,7 @@ def seal(form: Form, message: Message, message_bytes_max: int) -> Sealed:
     Raises EncodeError if it cannot be encoded, or is longer than granted.
     """
     if form is None:
-        text = message_to_json(message)
+        text = (_accelerator and _accelerator.write_message(message)) or message_to_json(message)
         length = len(text)
         # A character takes at most four bytes.
         if length * 4 > message_bytes_max:
@@ -411,6 +416,10 @@ class _FieldReader:
 
 
 def _read_json(data: bytes) -> Frame:
+    if _accelerator is not None:
+        frame = _accelerator.read_frame(data)
+        if frame is not None:
+            return frame
     try:
         text = data.decode()
     except UnicodeDecodeError:
