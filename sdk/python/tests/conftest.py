@@ -52,3 +52,11 @@ def harbours(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Society]:
     running = Society({"fern": "// Answers nothing."}, "--policy", str(policy))
     yield running
     running.stop()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says aloud what was not tried."""
+    if not os.environ.get("SPADE_SOURCE"):
+        terminalreporter.write_line(
+            "SPADE's own programs were not tried: set SPADE_SOURCE to a checkout or source distribution of SPADE 4"
+        )

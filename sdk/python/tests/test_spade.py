@@ -627,8 +627,8 @@ async def main(name, quits):
     if quits:
         await spade.quit_spade()
 
-asyncio.run(main("ada", False))
-asyncio.run(main("bob", True))
+asyncio.run(main("left", False))
+asyncio.run(main("quits", True))
 """
     done = program(source, tmp_path, WHIMBREL_URL=society.address, WHIMBREL_TOKEN=TOKEN)
     assert (done.returncode, done.stdout) == (0, "whimbrel\nwhimbrel\n"), done.stderr

@@ -24,14 +24,17 @@ __all__ = ["Container", "run_container"]
 
 logger = logging.getLogger("spade.Container")
 
+#: Lease of sessions with a node of one's own. Programs for SPADE may block the event loop, as by `input`.
+_OWN_LEASE_S = 300.0
 #: Makes the platform of the agents.
 MakePlatform = Callable[[], Platform]
 
 
 def _own_or_joined() -> Platform:
     """Returns the platform that the variables WHIMBREL_URL and WHIMBREL_TOKEN name, or one with a node of its own."""
-    http = os.environ.get("WHIMBREL_HTTP") or "127.0.0.1:0"
-    return Platform(options=() if os.environ.get("WHIMBREL_URL") else ("--http", http))
+    if os.environ.get("WHIMBREL_URL"):
+        return Platform()
+    return Platform(options=("--http", os.environ.get("WHIMBREL_HTTP") or "127.0.0.1:0"), lease=_OWN_LEASE_S)
 
 
 class Container:
@@ -127,19 +130,25 @@ class Container:
         """Starts an agent at the node."""
         self._settle()
         assert self._lock is not None
-        while not (self._platforms and _has_room(self._platforms[-1])):
+        while (platform := self._with_room()) is None:
             async with self._lock:
-                if not (self._platforms and _has_room(self._platforms[-1])):
+                if self._with_room() is None:
                     another = await self._another()
                     self._platforms.append(another)
-        await self._platforms[-1].start(agent.jid.node, agent.client)
+        await platform.start(agent.jid.node, agent.client)
+
+    def _with_room(self) -> Platform | None:
+        """Returns a platform that takes a further agent."""
+        return next((platform for platform in self._platforms if _has_room(platform)), None)
 
     async def _another(self) -> Platform:
         """Opens a platform; beside a full one, a further session with its node."""
         living = [platform for platform in self._platforms if platform.over is None]
         self._platforms = living
         node = living[0].node if living else None
-        return await (Platform(node.address, token=node.token) if node is not None else self._make()).open()
+        if node is None:
+            return await self._make().open()
+        return await Platform(node.address, token=node.token, lease=_OWN_LEASE_S).open()
 
     async def disconnect(self) -> None:
         """Stops all agents, and closes the platform."""
