@@ -1,6 +1,9 @@
 """Speed of the SDK beside a real node: `python bench/bench.py [ask|window|oneway|start|agents]...`
 
 WHIMBREL names the node's program; a debug build makes all figures worse. Each of two processes has one agent.
+
+`--turns N` runs each of `--variants` (pure, fast, compact) N times, a process each, in turns: so all have the same
+machine, whatever else runs there.
 """
 
 from __future__ import annotations
@@ -8,11 +11,16 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import importlib.metadata
+import json
 import os
 import pathlib
+import platform as machine
 import resource
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 from typing import Any
@@ -21,6 +29,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[1] / "src"
 sys.path.insert(0, str(SOURCE))
 
 from whimbrel import Agent, Message, Platform, on, run  # noqa: E402
+
+#: Medians of this run, for the process that runs several in turns.
+RATES: dict[str, float] = {}
 
 
 class Echo(Agent):
@@ -145,6 +156,7 @@ async def traffic(parts: list[str], encoding: Any, rounds: int) -> None:
                 continue
             before = await times(agent)
             rates = sorted([await part(agent, count) for _ in range(rounds)])
+            RATES[name] = statistics.median(rates)
             used = [(late - early) / count / rounds * 1e6 for early, late in zip(before, await times(agent))]
             line = f"{name:8} {encoding:8} median {rates[len(rates) // 2]:9,.0f}/s  best {rates[-1]:9,.0f}/s"
             print(f"{line}  processor time: {used[0]:.0f} us here, {used[1]:.0f} there, {used[2]:.0f} in the node")
@@ -153,14 +165,18 @@ async def traffic(parts: list[str], encoding: Any, rounds: int) -> None:
 async def start_time() -> None:
     """Measures the import, and the start of an own node."""
     program = "import time; begun = time.perf_counter(); import whimbrel; print((time.perf_counter() - begun) * 1000)"
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     times = []
-    for _ in range(7):
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
-        )
-        times.append(float(done.stdout))
-    print(f"import   median {sorted(times)[3]:.0f} ms, best {min(times):.0f} ms")
+    with tempfile.TemporaryDirectory() as cache:
+        # An installed package is compiled once.
+        environment = {**os.environ, "PYTHONPATH": str(SOURCE), "PYTHONPYCACHEPREFIX": cache}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for _ in range(8):
+            done = subprocess.run(
+                [sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True
+            )
+            times.append(float(done.stdout))
+    del times[0]
+    print(f"import   median {statistics.median(times):.0f} ms, best {min(times):.0f} ms")
     times = []
     for _ in range(7):
         begun = time.perf_counter()
@@ -197,19 +213,69 @@ async def measure(parts: list[str], encoding: str, rounds: int) -> None:
         await many_agents(9_999)
 
 
+def versions() -> str:
+    """Returns what is measured."""
+    program = os.environ.get("WHIMBREL", "whimbrel")
+    with contextlib.suppress(OSError):
+        done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+        program = f"{done.stdout.strip()} ({program})"
+    packages = []
+    for name in ("whimbrel-fast", "uvloop"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            packages.append(f"{name} {importlib.metadata.version(name)}")
+    if os.environ.get("WHIMBREL_PURE"):
+        packages = [one for one in packages if not one.startswith("whimbrel-fast")]
+    load = " ".join(f"{one:.1f}" for one in os.getloadavg()) if hasattr(os, "getloadavg") else "?"
+    parts = [f"Python {sys.version.split()[0]}", *packages, program, f"{os.cpu_count()} x {machine.machine()}"]
+    return ", ".join(parts) + f", load {load}"
+
+
+#: Variants of the SDK: their environment, and encoding.
+VARIANTS = {
+    "pure": ({"WHIMBREL_PURE": "1"}, "json"),
+    "fast": ({"WHIMBREL_PURE": ""}, "json"),
+    "compact": ({"WHIMBREL_PURE": "1"}, "compact"),
+}
+
+
+def in_turns(parts: list[str], variants: list[str], turns: int) -> None:
+    """Runs variants in turns, each in a process of its own, and prints medians."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for _ in range(turns):
+        for variant in variants:
+            environment, encoding = VARIANTS[variant]
+            command = [sys.executable, __file__, *parts, "--encoding", encoding, "--rounds", "3", "--json"]
+            done = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(done.stderr)
+            for part, rate in json.loads(done.stdout.splitlines()[-1]).items():
+                found.setdefault((part, variant), []).append(rate)
+    for (part, variant), rates in sorted(found.items()):
+        line = f"{part:8} {variant:8} median of {turns}: {statistics.median(rates):9,.0f}/s"
+        print(f"{line}  from {min(rates):9,.0f} to {max(rates):9,.0f}")
+
+
 def main() -> None:
     """Reads the arguments."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", help="ask, window, oneway, start, agents; all by default")
     parser.add_argument("--encoding", default="json", choices=["json", "compact"])
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=0, help="runs of each variant, in turns")
+    parser.add_argument("--variants", default="pure,fast", help="pure, fast, compact, with commas between")
+    parser.add_argument("--json", action="store_true", help="end with the medians as a line of JSON")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.serve:
         run(serve(given.serve, os.environ["WHIMBREL_BENCH_TOKEN"], given.encoding))
-    else:
-        print(f"Python {sys.version.split()[0]}, node {os.environ.get('WHIMBREL', 'as found')}")
-        run(measure(given.parts or ["ask", "window", "oneway", "start", "agents"], given.encoding, given.rounds))
+        return
+    print(versions())
+    if given.turns:
+        in_turns(given.parts or ["ask", "window", "oneway"], given.variants.split(","), given.turns)
+        return
+    run(measure(given.parts or ["ask", "window", "oneway", "start", "agents"], given.encoding, given.rounds))
+    if given.json:
+        print(json.dumps(RATES))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,8 @@ __all__ = ["Node"]
 _OWN_AGENT = "node"
 #: Agents of one session: the most that a node permits.
 _AGENTS_MAX = 10_000
+#: Messages per second of this program: more than it can send. The node need not protect itself from its own program.
+_MESSAGES_PER_S = 10_000_000
 #: Seconds for a node to end, before its process is killed.
 _END_S = 10.0
 
@@ -98,6 +100,8 @@ class Node:
             options += ["--http", "off"]
         if not any(option.startswith("--session-agents") for option in self._options):
             options += ["--session-agents", str(_AGENTS_MAX)]
+        if not any(option.startswith("--session-messages-per-s") for option in self._options):
+            options += ["--session-messages-per-s", str(_MESSAGES_PER_S)]
         self._process = subprocess.Popen(
             [program, "run", str(project), *options, *self._options],
             stdin=subprocess.PIPE,
