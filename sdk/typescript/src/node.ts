@@ -15,7 +15,6 @@ import { connect as connectTls } from "node:tls";
 import { connect as connectWeb, type ConnectOptions } from "./agents/connect.js";
 import { importKey } from "./agents/identity.js";
 import type { Platform } from "./agents/platform.js";
-import { utf8 } from "./acl/compact/bytes.js";
 import { WhimbrelError } from "./acl/errors.js";
 import { FRAME_OVERHEAD_BYTES, MESSAGE_BYTES } from "./session/limits.js";
 import { addressAt, type Connect, type TransportEvents } from "./session/transport.js";
@@ -26,6 +25,9 @@ export * from "./index.js";
 const NODE_NAME = "node.whimbrel";
 /** Time limit for opening a connection. */
 const CONNECT_MS_MAX = 10_000;
+
+/** Frames of one write. */
+const FRAMES_A_WRITE = 64;
 
 /** Connect options for TCP and TLS. */
 export interface NodeConnectOptions extends Omit<ConnectOptions, "certificate" | "key"> {
@@ -112,22 +114,39 @@ function framed(socket: Socket, opened: string, events: TransportEvents, frameBy
     if (isOpen) events.onClose(why);
     isOpen = false;
   });
+  const waiting: Buffer[] = [];
+  // Frames of one burst leave together: each write of a socket is a call of the system.
+  const flush = (): void => {
+    const [first] = waiting;
+    if (first) socket.write(waiting.length === 1 ? first : Buffer.concat(waiting));
+    waiting.length = 0;
+  };
   return {
     send: (frame) => {
-      const bytes = typeof frame === "string" ? utf8(frame) : frame;
-      const whole = new Uint8Array(4 + bytes.length);
-      new DataView(whole.buffer).setUint32(0, bytes.length);
-      whole.set(bytes, 4);
-      socket.write(whole);
+      const count = waiting.push(framedBytes(frame));
+      if (count === 1) queueMicrotask(flush);
+      // The node begins with the first ones meanwhile.
+      if (count === FRAMES_A_WRITE) flush();
     },
     close: () => {
       isOpen = false;
       clearTimeout(patience);
+      flush();
       // Do not wait for the node to close its end.
       if (socket.connecting) socket.destroy();
       else socket.end(() => socket.destroySoon());
     },
   };
+}
+
+/** Returns a frame with its length before it. */
+function framedBytes(frame: string | Uint8Array): Buffer {
+  const length = typeof frame === "string" ? Buffer.byteLength(frame) : frame.length;
+  const whole = Buffer.allocUnsafe(4 + length);
+  whole.writeUInt32BE(length);
+  if (typeof frame === "string") whole.write(frame, 4);
+  else whole.set(frame, 4);
+  return whole;
 }
 
 /** Splits a byte stream into frames. */
@@ -141,17 +160,24 @@ export class FrameSplitter {
   push(data: Uint8Array, give: (frame: Uint8Array) => void): boolean {
     this.#pieces.push(data);
     this.#length += data.length;
-    while (this.#length >= 4) {
-      const [bytes] = this.#joined(4);
-      const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0);
+    if (this.#length < 4) return true;
+    let [bytes] = this.#joined(4);
+    let at = 0;
+    for (;;) {
+      const left = this.#length - at;
+      if (left < 4) break;
+      if (bytes.length - at < 4) [bytes] = this.#joined(this.#length);
+      const length = new DataView(bytes.buffer, bytes.byteOffset + at, 4).getUint32(0);
       if (length > this.frameBytesMax) return false;
-      if (this.#length < 4 + length) return true;
-      const [whole] = this.#joined(4 + length);
-      const rest = whole.subarray(4 + length);
-      this.#pieces = rest.length > 0 ? [rest] : [];
-      this.#length = rest.length;
-      give(whole.subarray(4, 4 + length));
+      if (left < 4 + length) break;
+      if (bytes.length - at < 4 + length) [bytes] = this.#joined(this.#length);
+      at += 4 + length;
+      give(bytes.subarray(at - length, at));
     }
+    if (at === 0) return true;
+    const [whole] = this.#joined(this.#length);
+    this.#pieces = at < whole.length ? [whole.subarray(at)] : [];
+    this.#length -= at;
     return true;
   }
 

@@ -42,8 +42,12 @@ const malformed = (what: string): DecodeError => new DecodeError("malformed", wh
 
 /** Writes an object's members in order. Undefined members are left out. */
 function object(members: Readonly<Record<string, string | undefined>>): string {
-  const said = Object.entries(members).filter(([, text]) => text !== undefined);
-  return `{${said.map(([name, text]) => `"${name}":${text}`).join(",")}}`;
+  let json = "";
+  for (const name in members) {
+    const text = members[name];
+    if (text !== undefined) json += `${json === "" ? "{" : ","}"${name}":${text}`;
+  }
+  return json === "" ? "{}" : `${json}}`;
 }
 
 function array<T>(items: readonly T[], write: (item: T) => string): string {
@@ -60,7 +64,11 @@ function some<T>(items: readonly T[] | undefined, write: (item: T) => string): s
 }
 
 /** Writes text. Lone surrogates become the replacement character, because they are not text. */
-const quote = (text: string): string => JSON.stringify(text.replace(/\p{Surrogate}/gu, "\ufffd"));
+function quote(text: string): string {
+  const json = JSON.stringify(text);
+  // So are lone surrogates written, and little else.
+  return json.includes("\\ud") ? JSON.stringify(text.replace(/\p{Surrogate}/gu, "\ufffd")) : json;
+}
 
 /**
  * Encodes a value as JSON.

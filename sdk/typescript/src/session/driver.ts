@@ -25,6 +25,8 @@ export class Driver {
   /** Place that the session was redirected to, if any. */
   #place: string | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Time of the timer. */
+  #timerAt = Infinity;
   #isPumpDue = false;
 
   constructor(options: SessionOptions, connect: Connect, sign: Sign | undefined, handle: (event: SessionEvent) => void, beginning: SessionStart = {}) {
@@ -63,16 +65,21 @@ export class Driver {
   #move(): void {
     const { session } = this;
     for (let event = session.pollEvent(); event; event = session.pollEvent()) this.#happened(event);
-    for (let frame = session.pollFrame(now()); frame && this.#transport; frame = session.pollFrame(now())) this.#transport.send(frame);
+    const time = now();
+    for (let frame = session.pollFrame(time); frame && this.#transport; frame = session.pollFrame(time)) this.#transport.send(frame);
   }
 
   #sleep(): void {
-    if (this.#timer !== undefined) clearTimeout(this.#timer);
     const due = this.session.pollTimeout();
+    // A timer that fires too early only looks again.
+    if (this.#timer !== undefined && this.#timerAt <= due && due !== Infinity) return;
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.#timerAt = due;
     this.#timer = due === Infinity ? undefined : setTimeout(() => this.#wake(), Math.max(0, Math.ceil(due - now())));
   }
 
   #wake(): void {
+    this.#timer = undefined;
     this.session.handleTimeout(now());
     this.#pumpNow();
   }
@@ -125,6 +132,8 @@ export class Driver {
       onFrame: (frame) => {
         if (!isCurrent()) return;
         session.handleFrame(frame, now());
+        // There may be more to read: the node can send on meanwhile.
+        if (session.owesMuch) this.#move();
         this.pump();
       },
       onClose: (why) => {

@@ -607,6 +607,8 @@ class FieldReader {
   }
 }
 
+const KINDS_BY_NAME = new Map<string, (typeof KINDS)[number]>(KINDS.filter(([kind]) => kind !== "").map((kind) => [kind[0], kind]));
+
 function readJson(text: string): Frame {
   let json: unknown;
   try {
@@ -617,7 +619,7 @@ function readJson(text: string): Frame {
   const given = json as Record<string, unknown> | null;
   const type = typeof given === "object" && given !== null ? given["type"] : undefined;
   if (given === null || typeof type !== "string") throw unreadable("no type");
-  const [name, fields] = KINDS.find(([kind]) => kind !== "" && kind === type) ?? [];
+  const [name, fields] = KINDS_BY_NAME.get(type) ?? [];
   if (name === undefined || fields === undefined) throw new DecodeError("unknown-kind", `frame of unknown kind ${JSON.stringify(type)}`);
   const frame = { type: name, ...readJsonFields(fields, given, name === "hello") };
   if (name !== "message") return frame as unknown as Frame;

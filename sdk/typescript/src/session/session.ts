@@ -475,8 +475,7 @@ export class Session {
     this.#received = frame.number;
     this.isStale = true;
     this.#events.push(event);
-    const isMuch = this.#received - this.#told >= (this.#welcome?.window ?? 0) / 4;
-    this.#ackDueAt = isMuch ? now : Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
+    this.#ackDueAt = this.owesMuch ? now : Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
   }
 
   /** Handles the node's reason for ending the connection. */
@@ -566,6 +565,11 @@ export class Session {
   }
 
   // ---- Outputs
+
+  /** True if so many frames are not acknowledged that the node may soon have to wait. */
+  get owesMuch(): boolean {
+    return this.#received - this.#told >= (this.#welcome?.window ?? Infinity) / 4;
+  }
 
   /** Returns the next event. */
   pollEvent(): SessionEvent | undefined {
