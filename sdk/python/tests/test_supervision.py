@@ -308,3 +308,17 @@ async def test_watch_of_missing_agent_raises(platform: MemoryPlatform) -> None:
     bob = await platform.start("bob")
     with pytest.raises(AgentGoneError):
         await bob.watch("nobody").__aenter__()
+
+
+@needs_node
+@asynchronous
+async def test_node_tells_of_ends(society: Society) -> None:
+    async with society.platform() as platform, society.platform() as program:
+        bob, eve = await platform.start("bob"), await program.start("eve")
+        recording = platform.record()
+        with pytest.raises(AgentGoneError) as gone:  # noqa: PT012
+            async with bob.watch("eve", interval=0.01):
+                await eve.ams.kill(eve)
+                await asyncio.sleep(60)
+        assert gone.value.reason == "killed"
+        assert [one.message.content for one in recording][-1].functor == "ended"

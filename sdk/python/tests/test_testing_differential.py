@@ -178,6 +178,22 @@ async def unhandled_messages(platform: Platform) -> None:
         await inbox.next(5)
 
 
+async def monitors(platform: Platform) -> None:
+    """Watching agents, with its failures, and news of their ends."""
+    amy, bob, eve = [await platform.start(name) for name in ("amy", "bob", "eve")]
+    for function in ("watch", "unwatch"):
+        for agent in ("nobody", "topic:news", "eve@elsewhere"):
+            await quietly(bob.ask("ams", Term(function, Record("agent-identifier", name=agent))))
+        await quietly(bob.ask("ams", Term(function)))
+    for function in ("unwatch", "watch", "watch", "unwatch", "watch"):
+        await quietly(bob.ask("ams", Term(function, Record("agent-identifier", name="amy"))))
+    await bob.ask("ams", Term("watch", Record("agent-identifier", name="eve")))
+    await amy.ams.kill(amy)
+    await bob.receive(timeout=5)
+    await eve.stop()
+    await bob.receive(timeout=5)
+
+
 async def kept_agents(platform: Platform) -> None:
     """Each step of a kept agent: its messages leave with its state."""
 
@@ -205,6 +221,7 @@ STORIES = [
     agents_directory,
     topics,
     unhandled_messages,
+    monitors,
     kept_agents,
 ]
 

@@ -1,6 +1,6 @@
 /**
- * Tests of agents: a platform in memory, in virtual time, with a recording of all conversations. It needs no node and no
- * test runner of its own:
+ * Tests of agents: a platform in memory, in virtual time, with a recording of all conversations. It needs no node, and
+ * no test runner of its own:
  *
  * ```ts
  * import { test } from "node:test";
@@ -33,7 +33,7 @@ export { StuckError, VirtualTime } from "./testing/virtual-time.js";
 /** Milliseconds of the lease: as long as nodes permit, so that an hour of virtual time has few signs of life. */
 const LEASE_MS = 300_000;
 
-/** What a test in virtual time has. */
+/** Surroundings of a test in virtual time. */
 export interface TestWorld {
   /** The platform of the test. */
   readonly platform: Platform;

@@ -1,4 +1,4 @@
-/** Test of the kit for tests: virtual time, platforms in memory, expectations, and the same conversations as on a node. */
+/** Test of the kit for tests: virtual time, platforms in memory, expectations, and conversations as on a node. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Agent, AnswerError, atom, connect, DeadlineError, EndedError, FailureError, map, onContractNet, record, replyTo, term, type Message, type Platform, type Value } from "../src/index.js";

@@ -265,7 +265,9 @@ async def run_faults(rounds: int, scale: float, tell: Callable[[str], None] = la
                 way, victim = WAYS[number % len(WAYS)], ("sink", "source")[number % 2]
                 await run.cut(way)
                 outages[way] += 1
+                await run.progress()
                 await run.kill_node()
+                await run.progress()
                 await run.kill_program(victim)
                 await run.progress()
                 tell(f"round {number + 1}: network {way}, node killed, {victim} killed")

@@ -1,6 +1,6 @@
 /**
- * Requests to the agents `df` and `ams` of a platform in memory, and their answers (FIPA00023 6.3). Their forms are those
- * of a node's: docs/reference/fipa-agent-management.md. A differential test compares them.
+ * Requests to the agents `df` and `ams` of a platform in memory, and their answers (FIPA00023 6.3). Their forms are
+ * those of a node's: docs/reference/fipa-agent-management.md. A differential test compares them.
  */
 import { Aid } from "../acl/aid.js";
 import { replyTo, type Message } from "../acl/message.js";

@@ -20,7 +20,7 @@ interface VirtualTimer {
   readonly every: number | undefined;
 }
 
-/** What is replaced while time is virtual. */
+/** Functions that are replaced while time is virtual. */
 interface Clocks {
   readonly setTimeout: typeof globalThis.setTimeout;
   readonly clearTimeout: typeof globalThis.clearTimeout;
