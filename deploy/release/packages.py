@@ -23,21 +23,25 @@ def program_archive(project: Project, program: Program) -> Package:
     return f"{name}.tar.gz", compressed(tar(files))
 
 
-# Command of the Python package where no binary takes its place: it looks for one.
-ENTRY_POINTS = b"[console_scripts]\nwhimbrel = whimbrel.cli:main\n"
+# Fixtures for pytest, and the command of the Python package where no binary takes its place: it looks for one.
+PLUGIN = b"[pytest11]\nwhimbrel = whimbrel.testing.plugin\n"
+COMMAND = b"[console_scripts]\nwhimbrel = whimbrel.cli:main\n\n"
 
 
 def wheel(project: Project, program: Program) -> Package:
     """Returns the Python wheel of one system: the SDK, and the binary as the command `whimbrel`."""
     name = f"whimbrel-{project.version}"
-    files: Files = {f"{name}.data/scripts/{program.command}": (program.file.read_bytes(), True)}
+    files: Files = {
+        f"{name}.data/scripts/{program.command}": (program.file.read_bytes(), True),
+        f"{name}.dist-info/entry_points.txt": (PLUGIN, False),
+    }
     return _wheel(project, f"py3-none-{program.wheel_tag}", _python_sdk() | files, is_pure=False)
 
 
 def pure_wheel(project: Project) -> Package:
     """Returns the Python wheel of all other systems: the SDK, and a command that looks for the binary."""
     info = f"whimbrel-{project.version}.dist-info"
-    return _wheel(project, "py3-none-any", _python_sdk() | {f"{info}/entry_points.txt": (ENTRY_POINTS, False)}, is_pure=True)
+    return _wheel(project, "py3-none-any", _python_sdk() | {f"{info}/entry_points.txt": (COMMAND + PLUGIN, False)}, is_pure=True)
 
 
 def _python_sdk() -> Files:

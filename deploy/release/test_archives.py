@@ -65,15 +65,18 @@ class ArchivesTest(unittest.TestCase):
 
     def test_wheels_have_the_sdk_and_one_command(self) -> None:
         for (name, content), command in [
-            (packages.wheel(self.project, self.program), "whimbrel-{}.data/scripts/whimbrel"),
-            (packages.pure_wheel(self.project), "whimbrel-{}.dist-info/entry_points.txt"),
+            (packages.wheel(self.project, self.program), ["whimbrel-{}.data/scripts/whimbrel"]),
+            (packages.pure_wheel(self.project), []),
         ]:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
                 files = archive.namelist()
+                [points] = [archive.read(path).decode() for path in files if path.endswith("entry_points.txt")]
+            self.assertIn("[pytest11]\nwhimbrel = whimbrel.testing.plugin\n", points, name)
+            self.assertEqual("[console_scripts]\nwhimbrel = whimbrel.cli:main\n" in points, not command, name)
             for wanted in ["whimbrel/__init__.py", "whimbrel/py.typed", "whimbrel/acl/compact/head.py"]:
                 self.assertIn(wanted, files, name)
-            commands = [path for path in files if "scripts/" in path or path.endswith("entry_points.txt")]
-            self.assertEqual(commands, [command.format(self.project.version)], name)
+            commands = [path for path in files if "scripts/" in path]
+            self.assertEqual(commands, [path.format(self.project.version) for path in command], name)
 
     def test_pure_command_looks_for_the_program(self) -> None:
         _, content = packages.pure_wheel(self.project)
