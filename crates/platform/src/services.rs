@@ -142,6 +142,11 @@ pub trait Services: Send + Sync {
         false
     }
 
+    /// Ends what [`Services::monitor`] began. Returns false if there is nothing to end.
+    fn unmonitor(&self, _watcher: Aid, _agent: Aid) -> bool {
+        false
+    }
+
     /// Offloads work that blocks or takes long from the threads that give turns; then sends the message that it
     /// returns.
     ///

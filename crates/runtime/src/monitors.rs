@@ -20,11 +20,77 @@ enum EndWatcher {
     Call(EndCall),
 }
 
+impl EndWatcher {
+    fn is(&self, agent: Aid) -> bool {
+        matches!(self, Self::Agent(watcher) if *watcher == agent)
+    }
+}
+
+/// Watchers by watched agent, and the number of agents that each watcher watches.
+#[derive(Default)]
+struct WatcherTable {
+    by_watched: FxHashMap<(Symbol, u32), Vec<EndWatcher>>,
+    watching: FxHashMap<Aid, usize>,
+}
+
+impl WatcherTable {
+    /// Adds a watcher. Returns false if it watches this agent already.
+    fn add(&mut self, watched: (Symbol, u32), watcher: EndWatcher) -> bool {
+        let watchers = self.by_watched.entry(watched).or_default();
+        if let EndWatcher::Agent(agent) = watcher {
+            if watchers.iter().any(|one| one.is(agent)) {
+                return false;
+            }
+            *self.watching.entry(agent).or_default() += 1;
+        }
+        watchers.push(watcher);
+        true
+    }
+
+    /// Removes and returns the watchers of an agent.
+    fn take(&mut self, watched: (Symbol, u32)) -> Vec<EndWatcher> {
+        let watchers = self.by_watched.remove(&watched).unwrap_or_default();
+        for watcher in &watchers {
+            if let EndWatcher::Agent(agent) = watcher {
+                self.no_longer(*agent);
+            }
+        }
+        watchers
+    }
+
+    fn no_longer(&mut self, agent: Aid) {
+        if let Some(count) = self.watching.get_mut(&agent) {
+            *count -= 1;
+            if *count == 0 {
+                self.watching.remove(&agent);
+            }
+        }
+    }
+
+    /// Removes an agent as a watcher: of the agents of this name, or of all. Returns how many it watched.
+    fn remove(&mut self, watcher: Aid, of: Option<Symbol>) -> usize {
+        if !self.watching.contains_key(&watcher) {
+            return 0;
+        }
+        let mut removed = 0;
+        self.by_watched.retain(|(name, _), watchers| {
+            if of.is_none_or(|of| of == *name) {
+                let before = watchers.len();
+                watchers.retain(|one| !one.is(watcher));
+                removed += before - watchers.len();
+            }
+            !watchers.is_empty()
+        });
+        (0..removed).for_each(|_| self.no_longer(watcher));
+        removed
+    }
+}
+
 /// Watchers of a node's agents; see the module. An agent is identified by name and generation, so that no watcher is
-/// notified of the end of another agent.
+/// notified of the end of another agent. An agent watches another one once, and no longer than it lives.
 #[derive(Default)]
 pub(crate) struct Monitors {
-    watchers: Mutex<FxHashMap<(Symbol, u32), Vec<EndWatcher>>>,
+    watchers: Mutex<WatcherTable>,
     /// Number of watched agents. Most platforms watch none, and their agents' ends should not need the lock.
     watched: AtomicUsize,
 }
@@ -37,6 +103,13 @@ impl Monitors {
             Some(EndWatcher::Agent(watcher)) => Some(news(watcher, agent, None)),
             _ => None,
         }
+    }
+
+    /// Ends what [`Monitors::watch`] began. Returns false if `watcher` does not watch such an agent.
+    pub fn unwatch(&self, watcher: Aid, agent: Symbol) -> bool {
+        let removed = locked(&self.watchers).remove(watcher, Some(agent));
+        self.watched.fetch_sub(removed, Ordering::SeqCst);
+        removed > 0
     }
 
     /// Calls `call` when `agent` ends, or at once if there is no such agent.
@@ -61,7 +134,9 @@ impl Monitors {
                 return Some(watcher);
             }
         };
-        watchers.entry((agent, generation)).or_default().push(watcher);
+        if !watchers.add((agent, generation), watcher) {
+            self.watched.fetch_sub(1, Ordering::SeqCst);
+        }
         None
     }
 
@@ -72,8 +147,8 @@ impl Monitors {
             return;
         }
         let mut watchers = locked(&self.watchers);
-        if let Some(mut moved) = watchers.remove(&(agent, before.unwrap_or(ELSEWHERE))) {
-            watchers.entry((agent, now.unwrap_or(ELSEWHERE))).or_default().append(&mut moved);
+        if let Some(mut moved) = watchers.by_watched.remove(&(agent, before.unwrap_or(ELSEWHERE))) {
+            watchers.by_watched.entry((agent, now.unwrap_or(ELSEWHERE))).or_default().append(&mut moved);
         }
     }
 
@@ -87,8 +162,11 @@ impl Monitors {
         if self.watched.load(Ordering::SeqCst) == 0 {
             return Vec::new();
         }
-        let watchers = locked(&self.watchers).remove(&(agent, generation)).unwrap_or_default();
-        self.watched.fetch_sub(watchers.len(), Ordering::SeqCst);
+        let (watchers, left) = {
+            let mut table = locked(&self.watchers);
+            (table.take((agent, generation)), table.remove(Aid::local(agent), None))
+        };
+        self.watched.fetch_sub(watchers.len() + left, Ordering::SeqCst);
         let mut told = Vec::new();
         for watcher in watchers {
             match watcher {

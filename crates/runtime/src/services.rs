@@ -224,6 +224,10 @@ impl Services for NodeServices {
         true
     }
 
+    fn unmonitor(&self, watcher: Aid, agent: Aid) -> bool {
+        self.node.monitors.unwatch(watcher, agent.name)
+    }
+
     fn offload(&self, work: OffloadedWork) -> Result<(), OffloadedWork> {
         self.offload_to(&self.node.pool, work);
         Ok(())

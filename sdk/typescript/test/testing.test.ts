@@ -186,6 +186,14 @@ const STORIES: Readonly<Record<string, Story>> = {
     await bob.ams.kill("amy");
     await quietly(ask(bob, "amy"));
   },
+  monitors: async (platform) => {
+    const [amy, bob] = [await platform.create("amy"), await platform.create("bob")];
+    const end = bob.ams.whenEnded("amy");
+    await bob.ams.search({ name: "bob" });
+    await quietly(amy.ams.kill("amy"));
+    assert.equal(await end, "killed");
+    await quietly(bob.ams.whenEnded("amy"));
+  },
   topics: async (platform) => {
     const [amy, bob] = [await platform.create("amy"), await platform.create("bob")];
     await bob.ams.join("topic:news");

@@ -1,6 +1,6 @@
 //! Agent `ams`.
 
-use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value};
+use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Value, sym};
 
 use super::advice;
 use super::conversation::{ActionResult, Answers, ServiceRequest, content_of, is_answer};
@@ -11,7 +11,7 @@ use super::read::{self, AmsDescription};
 use crate::ams::{AgentModification, AgentQuery, Ams, LifecycleError};
 use crate::limits::SEARCH_RESULTS_MAX;
 use crate::policy::{Action, Principal, Verdict};
-use crate::topics::TopicError;
+use crate::topics::{Cast, TopicError};
 use crate::{AgentBody, Next, Outbox, Services, Time, Turn};
 
 /// Body of the agent `ams`. It answers requests to register, deregister, modify, search and get-description, has
@@ -32,46 +32,88 @@ enum AmsRequest {
     Describe,
 }
 
-/// Request of an agent to join or leave a topic or group. It does not concern the AMS itself, and must not be carried
-/// out while the AMS is borrowed. The functions are not FIPA's: see docs/guide/topics-and-groups.md.
-struct MembershipRequest {
+/// Functions of the AMS that concern two agents, or an agent and a group. They are not FIPA's: see
+/// docs/guide/topics-and-groups.md and docs/reference/fipa-agent-management.md.
+#[derive(Clone, Copy)]
+enum TieFunction {
+    /// Subscribe to a topic, or join a group.
+    Join,
+    Leave,
+    /// Monitor an agent: its end is told.
+    Watch,
+    Unwatch,
+}
+
+/// Request of an agent for a [`TieFunction`]. It does not concern the AMS itself, and must not be carried out while the
+/// AMS is borrowed.
+struct TieRequest {
     asked: ServiceRequest,
-    joins: bool,
+    function: TieFunction,
     of: Aid,
 }
 
-impl MembershipRequest {
-    /// Reads a request to join or leave, if it is one.
-    fn read(asked: &ServiceRequest) -> Option<Result<(bool, Aid), RequestRefusal>> {
-        let joins = match asked.function_name().as_str() {
-            "join" => true,
-            "leave" => false,
+impl TieRequest {
+    /// Reads a request for such a function, if it is one.
+    fn read(asked: &ServiceRequest) -> Option<Result<(TieFunction, Aid), RequestRefusal>> {
+        let function = match asked.function_name().as_str() {
+            "join" => TieFunction::Join,
+            "leave" => TieFunction::Leave,
+            "watch" => TieFunction::Watch,
+            "unwatch" => TieFunction::Unwatch,
             _ => return None,
         };
         Some(match asked.args.as_slice() {
-            [of] => read::agent(of).map(|of| (joins, of)).ok_or(RequestRefusal::MissingArgument("agent-identifier")),
+            [of] => read::agent(of).map(|of| (function, of)).ok_or(RequestRefusal::MissingArgument("agent-identifier")),
             [] => Err(RequestRefusal::MissingArgument("agent-identifier")),
             _ => Err(RequestRefusal::UnexpectedArgumentCount),
         })
     }
 
     fn settle(self, services: &dyn Services, mut answers: Answers<'_>) {
-        let (agent, unreadable) =
-            (answers.message.sender, RequestRefusal::UnexpectedArgument("agent-identifier".into()));
-        let outcome = match self.joins {
-            true => services.join(agent, self.of),
-            false if services.leave(agent, self.of) => Ok(()),
-            false => Err(TopicError::NoSuchAgent(agent)),
+        match self.outcome(services, answers.message.sender) {
+            Err(refusal) => answers.refuse(&self.asked, &refusal),
+            Ok(outcome) => {
+                answers.agree(&self.asked);
+                answers.report(&self.asked, outcome.map(|()| ActionResult::Done));
+            }
+        }
+    }
+
+    fn outcome(&self, services: &dyn Services, agent: Aid) -> Result<Result<(), FailureReason>, RequestRefusal> {
+        let unreadable = || RequestRefusal::UnexpectedArgument("agent-identifier".into());
+        let joined = match self.function {
+            TieFunction::Join => services.join(agent, self.of),
+            TieFunction::Leave if services.leave(agent, self.of) => Ok(()),
+            TieFunction::Unwatch if services.unmonitor(agent, self.local(services)?) => Ok(()),
+            TieFunction::Leave | TieFunction::Unwatch => Err(TopicError::NoSuchAgent(agent)),
+            TieFunction::Watch => return self.watch(services, agent),
         };
-        let outcome = match outcome {
-            Err(TopicError::Forbidden { .. }) => return answers.refuse(&self.asked, &RequestRefusal::Unauthorised),
-            Err(TopicError::NotJoinable(_)) => return answers.refuse(&self.asked, &unreadable),
+        Ok(match joined {
+            Err(TopicError::Forbidden { .. }) => return Err(RequestRefusal::Unauthorised),
+            Err(TopicError::NotJoinable(_)) => return Err(unreadable()),
             Err(TopicError::NoSuchAgent(_)) => Err(FailureReason::NotRegistered),
             Err(other) => Err(FailureReason::InternalError(other.to_string())),
-            Ok(()) => Ok(ActionResult::Done),
-        };
-        answers.agree(&self.asked);
-        answers.report(&self.asked, outcome);
+            Ok(()) => Ok(()),
+        })
+    }
+
+    fn watch(&self, services: &dyn Services, agent: Aid) -> Result<Result<(), FailureReason>, RequestRefusal> {
+        let of = self.local(services)?;
+        // An agent that ends in between is told as `unknown`.
+        Ok(match services.exists(of) {
+            false => Err(FailureReason::NotRegistered),
+            true if services.monitor(agent, of) => Ok(()),
+            true => Err(FailureReason::InternalError("this platform has no monitors".to_owned())),
+        })
+    }
+
+    /// Returns the watched agent. It must be one of this platform, and no topic or group.
+    fn local(&self, services: &dyn Services) -> Result<Aid, RequestRefusal> {
+        let home = self.of.platform == sym::EMPTY || self.of.platform == services.platform();
+        match home && Cast::of(self.of.name).is_none() {
+            true => Ok(self.of.at(sym::EMPTY)),
+            false => Err(RequestRefusal::UnexpectedArgument("agent-identifier".into())),
+        }
     }
 }
 
@@ -89,8 +131,8 @@ impl AgentBody for AmsAgent {
             }
             let asker = Requester { who: turn.services.principal(message.sender), services: turn.services };
             let answered = directory.with_ams(|ams| answer(ams, &asker, &message, turn.aid, turn.outbox));
-            if let Some(Some(membership)) = answered {
-                membership.settle(turn.services, Answers { message: &message, me: turn.aid, outbox: turn.outbox });
+            if let Some(Some(tie)) = answered {
+                tie.settle(turn.services, Answers { message: &message, me: turn.aid, outbox: turn.outbox });
             }
         }
         Next::Ready
@@ -121,7 +163,7 @@ fn answer(
     message: &AclMessage,
     me: Aid,
     outbox: &mut Outbox,
-) -> Option<MembershipRequest> {
+) -> Option<TieRequest> {
     if is_answer(message) {
         return None;
     }
@@ -141,12 +183,12 @@ fn request(
     ams: &mut Ams,
     asker: &Requester<'_>,
     answers: &mut Answers<'_>,
-) -> Result<Option<MembershipRequest>, Misunderstanding> {
+) -> Result<Option<TieRequest>, Misunderstanding> {
     let asked =
         ServiceRequest::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.platform()))?;
-    match MembershipRequest::read(&asked) {
+    match TieRequest::read(&asked) {
         None => {}
-        Some(Ok((joins, of))) => return Ok(Some(MembershipRequest { asked, joins, of })),
+        Some(Ok((function, of))) => return Ok(Some(TieRequest { asked, function, of })),
         Some(Err(reason)) => {
             answers.refuse(&asked, &reason);
             return Ok(None);

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use whimbrel_acl::{Aid, MessageBody, Value};
+use whimbrel_acl::{Aid, MessageBody, Performative, Value};
 use whimbrel_platform::EndReason;
 use whimbrel_runtime::supervision::Restart;
 use whimbrel_runtime::{Agent, Context, Supervisor};
@@ -137,6 +137,38 @@ fn monitors_hear_end_reasons() {
     assert_eq!(of(&lines.all(), "watcher"), told);
     let failed = EndReason::Failed("panicked: told to".into());
     assert_eq!(*reasons.lock().unwrap(), [Some(EndReason::Finished), Some(failed), Some(EndReason::Killed)]);
+    assert_balanced(platform.counters());
+}
+
+#[test]
+fn ams_tells_watchers_of_ends() {
+    let (platform, lines) = platform(2);
+    let victim = platform.spawn("a", Cashier { number: 0 }).unwrap();
+    let watcher = platform
+        .spawn(
+            "watcher",
+            does(|ctx, message| match message.sender.name.as_str() {
+                "x" => ctx.tell(Aid::local("ams"), Performative::Request, message.content.clone()),
+                _ => ctx.print(&format!("{} {}", message.performative, message.content)),
+            }),
+        )
+        .unwrap();
+    let ask = |function: &str, agent: &str| {
+        platform.send(inform("x", watcher, Value::term(function, [Value::atom(agent)])));
+        platform.wait_idle();
+        of(&lines.all(), "watcher").last().map(|line| (*line).to_owned()).unwrap_or_default()
+    };
+    assert!(ask("watch", "nobody").contains("not-registered"));
+    assert!(ask("watch", "topic:news").starts_with("refuse"));
+    assert!(ask("unwatch", "a").contains("not-registered"));
+    // An agent is watched once, however often that is asked for.
+    for function in ["watch", "watch", "unwatch", "watch"] {
+        assert!(ask(function, "a").contains("done"), "{function}");
+    }
+    let before = of(&lines.all(), "watcher").len();
+    platform.send(inform("x", victim, "die"));
+    platform.wait_idle();
+    assert_eq!(of(&lines.all(), "watcher").split_off(before), ["inform ended(a,failed(\"panicked: told to\"))"]);
     assert_balanced(platform.counters());
 }
 
