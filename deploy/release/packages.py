@@ -47,7 +47,8 @@ def pure_wheel(project: Project) -> Package:
 def _python_sdk() -> Files:
     folder = ROOT / "sdk/python/src"
     found = sorted((folder / "whimbrel").rglob("*"))
-    wanted = [path for path in found if path.suffix == ".py" or path.name == "py.typed"]
+    # Code, its types, and the interaction protocols, which are data.
+    wanted = [path for path in found if path.suffix in (".py", ".json") or path.name == "py.typed"]
     return {path.relative_to(folder).as_posix(): (path.read_bytes(), False) for path in wanted}
 
 
