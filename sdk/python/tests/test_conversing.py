@@ -199,6 +199,7 @@ async def test_contract_net_awards_and_reports(society: Society) -> None:
         assert painters["n-20"].jobs
         with pytest.raises(ProtocolError, match="the conversation is done"):
             await net.accept(best)
+        assert not (await bob.contract_net("a fence", to="n-95")).proposals
         assert not bob._talks
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scripts import FOLDER, Replay, expected, scripts
+from strategies import messages
 
 from whimbrel import Message, ProtocolError, Term
 from whimbrel.acl import PERFORMATIVES, Aid, Atom
@@ -157,6 +158,16 @@ def test_random_order_of_delivery_settles(events: list[Any]) -> None:
                 assert judged.verdict in ("ok", "late"), (name, said, machine.state)
                 if judged.answer is not None:
                     ways[other].append((judged.answer, None))
+
+
+@given(st.lists(messages, max_size=12), st.integers(0, 2**53))
+def test_any_messages_are_judged(given: list[Message], now: int) -> None:
+    machines = Machines(Aid.of("p"))
+    for message in given:
+        outcome = machines.receive(message, now)
+        if outcome is not None:
+            answer = machines.answered(message, outcome.judgement)
+            assert answer is None or message.performative != "not-understood"
 
 
 def test_undelivered_message_ends_conversation() -> None:

@@ -105,6 +105,8 @@ class ContractNet:
         except BaseException:
             self.cancel()
             raise
+        if talk.is_over:
+            talk.close()
 
     # ---- Answers
 
