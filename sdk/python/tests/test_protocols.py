@@ -135,7 +135,8 @@ def test_random_order_of_delivery_settles(events: list[Any]) -> None:
     """Two sides that say only what they may, over a network that delays at will, never call each other wrong."""
     for name in protocols():
         sides = {INITIATOR: Machine(protocol(name), INITIATOR), PARTICIPANT: Machine(protocol(name), PARTICIPANT)}
-        ways: dict[str, list[tuple[str, str | None]]] = {INITIATOR: [], PARTICIPANT: []}
+        # Messages on their way to each side: performative, own identifier, quoted identifier.
+        ways: dict[str, list[tuple[str, str | None, str | None]]] = {INITIATOR: [], PARTICIPANT: []}
         heard: dict[str, str | None] = {INITIATOR: None, PARTICIPANT: None}
         number = 0
         for _, is_initiator, say, is_delivery, _ in events:
@@ -149,15 +150,15 @@ def test_random_order_of_delivery_settles(events: list[Any]) -> None:
                     continue
                 number += 1
                 machine.send(chosen, 0, reply_with=str(number))
-                ways[other].append((chosen, str(number)))
+                ways[other].append((chosen, str(number), heard[role]))
                 continue
             if ways[role]:
-                said, identifier = ways[role].pop(0)
-                judged = machine.receive(said, 0, in_reply_to=heard[other])
+                said, identifier, quoted = ways[role].pop(0)
+                judged = machine.receive(said, 0, in_reply_to=quoted)
                 heard[role] = identifier
                 assert judged.verdict in ("ok", "late"), (name, said, machine.state)
                 if judged.answer is not None:
-                    ways[other].append((judged.answer, None))
+                    ways[other].append((judged.answer, None, identifier))
 
 
 @given(st.lists(messages, max_size=12), st.integers(0, 2**53))
