@@ -34,6 +34,7 @@ mod outbox;
 pub mod output_log;
 pub mod plain_text;
 pub mod policy;
+pub mod protocols;
 mod rate;
 pub mod route;
 pub mod services;

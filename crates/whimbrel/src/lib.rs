@@ -50,7 +50,7 @@
 //! |---|---|
 //! | begin | [`prelude`]: the names that nearly every program needs |
 //! | write agents | [`agents`], [`behaviours`], [`durable_agents`] |
-//! | talk | [`messages`], [`topics`] |
+//! | talk | [`messages`], [`protocols`], [`topics`] |
 //! | find agents and services | [`directory`] |
 //! | move agents between nodes | [`mobility`] |
 //! | run AgentSpeak projects | [`society`]; below it [`projects`], [`programs`], [`guests`], [`files`] |
@@ -119,6 +119,7 @@ pub use whimbrel_gateway as gateway;
 pub use whimbrel_net as net;
 pub use whimbrel_operator as operator;
 pub use whimbrel_platform as platform;
+pub use whimbrel_platform::protocols;
 pub use whimbrel_runtime as runtime;
 pub use whimbrel_store as store;
 #[cfg(feature = "wasm")]

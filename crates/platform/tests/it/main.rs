@@ -21,4 +21,5 @@ mod layout;
 mod local;
 mod mailbox_once;
 mod mobility_model;
+mod protocols;
 mod topics_model;
