@@ -3,6 +3,7 @@
 use whimbrel_acl::Text;
 use whimbrel_acl::compact::{self, Decode, Encode, Limits};
 
+use crate::shared_library;
 use crate::syntax::{LoadError, Loader, SourceText};
 
 /// First byte of a bundle.
@@ -68,7 +69,8 @@ impl Bundle {
 
     /// Notes that a file was included in the program `file`.
     pub(crate) fn note(&mut self, file: &str, path: &str, name: &str, text: &str) {
-        let beside = name.strip_prefix(folder_of(file)).filter(|rest| !rest.starts_with('/'));
+        let is_beside = |rest: &&str| !rest.starts_with('/') && !shared_library::contains(name);
+        let beside = name.strip_prefix(folder_of(file)).filter(is_beside);
         self.included.push(Included {
             path: path.to_owned(),
             name: beside.unwrap_or(name).to_owned(),
@@ -97,6 +99,11 @@ impl Loader for Unpacking<'_> {
         }
         let folder = if included.is_beside { self.folder } else { "" };
         Ok((Text::from(format!("{folder}{}", included.name)), included.text.clone().into()))
+    }
+
+    /// Returns the version that came with the program: saved minds know plans by their places.
+    fn load_library(&mut self, path: &str) -> Result<(Text, SourceText), LoadError> {
+        self.load(path, "")
     }
 }
 

@@ -14,6 +14,7 @@ mod numbering;
 pub mod project;
 pub mod prover;
 pub mod reason;
+mod shared_library;
 mod snapshot;
 pub mod syntax;
 
@@ -21,4 +22,5 @@ pub use agent::{Agent, AgentConfig};
 pub use bundle::{Bundle, BundleError, Included};
 pub use inspect::{PlanLines, plan_lines};
 pub use load::{Loaded, ProgramError, compile_program, library, load, load_bundled};
+pub use shared_library::{contains as is_library_path, load as load_library, names as library_names};
 pub use snapshot::SnapshotError;

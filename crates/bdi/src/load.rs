@@ -105,6 +105,15 @@ impl Loader for Bundling<'_> {
         found
     }
 
+    fn load_library(&mut self, path: &str) -> Result<(Text, SourceText), LoadError> {
+        let found = self.loader.load_library(path);
+        match &found {
+            Ok((name, source)) => self.bundle.note(self.file, path, name, &source.text),
+            Err(_) => self.bundle.note_missing(path),
+        }
+        found
+    }
+
     fn is_strict(&self) -> bool {
         self.loader.is_strict()
     }

@@ -2,7 +2,7 @@
 //! environment.
 
 use whimbrel_acl::value::TermConversion;
-use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Performative, Structure, Symbol, Text, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Annot, Annots, Extras, Performative, Structure, Symbol, Text, Value, sym};
 use whimbrel_platform::limits::TURN_STEPS_AFTER_SENDING;
 use whimbrel_platform::services::LogLevel;
 
@@ -79,9 +79,27 @@ impl Cycle<'_> {
         let id = message.extras().reply_with.clone().unwrap_or_else(|| self.message_id());
         let name = Value::Atom(name_for_plans(message.performative));
         let args = [Value::Atom(sender), name, content, Value::Str(id)];
-        let literal = Structure::new(sym::KQML_RECEIVED, args.into_iter().collect());
+        let mut literal = Structure::new(sym::KQML_RECEIVED, args.into_iter().collect());
+        literal.set_annots(self.conversation_annots(message.extras()));
         let event = step_event(literal, TriggerKind::Achieve);
         self.add_event(event);
+    }
+
+    /// Returns what a plan for `kqml_received` can ask of a message in a conversation. A message of Jason's kind,
+    /// without a conversation and a protocol, has no annotations.
+    fn conversation_annots(&self, extras: &Extras) -> Annots {
+        if extras.conversation_id.is_none() && extras.protocol.is_none() {
+            return Annots::new();
+        }
+        let annot = |name: &str, value: Value| Annot::new(Value::term(name, [value]));
+        let text = |name: &str, text: &Text| annot(name, Value::Str(text.clone()));
+        let protocol = extras.protocol.map(|name| annot("protocol", Value::from(name.as_str())));
+        let conversation = extras.conversation_id.as_ref().map(|id| text("conversation", id));
+        let asks = extras.reply_with.as_ref().map(|id| text("reply_with", id));
+        let answers = extras.in_reply_to.as_ref().map(|id| text("in_reply_to", id));
+        let reply_by = extras.reply_by_ms.map(|ms| annot("reply_by", Value::Num(ms as f64)));
+        let reply_to = extras.reply_to.first().map(|aid| annot("reply_to", Value::Atom(self.agent_name(*aid))));
+        [conversation, protocol, asks, answers, reply_by, reply_to].into_iter().flatten().collect()
     }
 
     /// Converts a message's content to a term. A content that nests too deep stays as it is, and is refused for that.
@@ -260,6 +278,15 @@ impl Cycle<'_> {
             let extras = message.extras_mut();
             extras.reply_with = id;
             extras.in_reply_to = answers;
+        }
+        self.post(Box::new(message));
+    }
+
+    /// Sends a message with these parameters.
+    pub fn send_with(&mut self, to: Aid, performative: Symbol, content: Value, extras: Extras) {
+        let mut message = AclMessage::new(performative_named(performative), self.aid, to, content);
+        if extras != Extras::default() {
+            message.extras = Some(Box::new(extras));
         }
         self.post(Box::new(message));
     }

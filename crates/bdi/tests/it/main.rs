@@ -17,6 +17,7 @@ mod operators;
 mod parse;
 mod project;
 mod proofs;
+mod protocols;
 mod quote;
 mod round_trip;
 mod runaways;

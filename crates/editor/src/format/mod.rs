@@ -40,6 +40,10 @@ impl Loader for Anything {
     fn load(&mut self, path: &str, _from_file: &str) -> Result<(Text, SourceText), LoadError> {
         Ok((Text::from(path), SourceText::default()))
     }
+
+    fn load_library(&mut self, path: &str) -> Result<(Text, SourceText), LoadError> {
+        self.load(path, "")
+    }
 }
 
 /// Line of the result.

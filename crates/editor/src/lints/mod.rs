@@ -67,8 +67,8 @@ pub fn check(society: &SocietyText) -> Vec<Diagnostic> {
         let mut of_program: Vec<Diagnostic> = LINTS.iter().flat_map(|lint| (lint.find)(society, program)).collect();
         of_program.sort_by(|a, b| (&a.file, a.span.start, a.code).cmp(&(&b.file, b.span.start, b.code)));
         for diagnostic in of_program {
-            // A file that several programs include is reported once.
-            if !found.contains(&diagnostic) {
+            // A file that several programs include is reported once; what Whimbrel's library leaves to programs, never.
+            if !found.contains(&diagnostic) && !whimbrel_bdi::is_library_path(&diagnostic.file) {
                 found.push(diagnostic);
             }
         }

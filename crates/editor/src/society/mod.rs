@@ -218,4 +218,10 @@ impl Loader for SocietyIncludes<'_> {
         self.texts.insert(name.clone(), Text::from(source.text.as_str()));
         Ok((name, source))
     }
+
+    fn load_library(&mut self, path: &str) -> Result<(Text, SourceText), LoadError> {
+        let (name, source) = whimbrel_bdi::load_library(path)?;
+        self.texts.insert(name.clone(), Text::from(source.text.as_str()));
+        Ok((name, source))
+    }
 }

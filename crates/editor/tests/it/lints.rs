@@ -50,6 +50,17 @@ fn goal_with_any_handler_passes() {
 }
 
 #[test]
+fn library_is_never_warned_of() {
+    let includes: Vec<String> = whimbrel_bdi::library_names()
+        .filter(|name| !name.contains("/tables/"))
+        .map(|name| format!("{{ include(\"{name}\") }}\n"))
+        .collect();
+    let includes = includes.concat();
+    assert!(alone(&format!("{includes}!go. +!go <- !request(a, b, 100, _).")).is_empty());
+    assert!(alone(&format!("{includes}+!perform(tea, hot).")).is_empty());
+}
+
+#[test]
 fn plan_nobody_triggers_warns() {
     assert_eq!(
         alone("!start.\n+!start.\n+!strat <- !strat.\n+seen(X)."),

@@ -1,13 +1,13 @@
 //! Messages to other agents.
 
 use rustc_hash::FxHashSet;
-use whimbrel_acl::{Aid, Symbol, Text, Value, sym};
+use whimbrel_acl::{Aid, Extras, Symbol, Text, Value, sym};
 
 use crate::mind::WaitFor;
 use crate::prover::Failure;
 use crate::reason::{ExpectedAnswer, StepCall, StepProgress};
 
-/// `.send(To, Performative, Content [, Answer | MessageId [, Timeout]])`.
+/// `.send(To, Performative, Content [, Answer | MessageId | Parameters [, Timeout]])`.
 pub fn send(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let receivers = receivers(call)?;
     let performative = performative(call)?;
@@ -15,6 +15,10 @@ pub fn send(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let answers = match call.args.get(3) {
         None => None,
         Some(_) if asks => return ask(call, receivers, performative),
+        Some(parameters) if parameters.is_list() => {
+            let extras = parameters_of(call, parameters)?;
+            return send_with(call, receivers, performative, &extras);
+        }
         Some(_) if matches!(performative, sym::ACHIEVE | sym::UNACHIEVE | sym::SIGNAL) => None,
         Some(Value::Atom(id)) => Some(Text::from(id.as_str())),
         Some(Value::Str(id)) => Some(id.clone()),
@@ -31,6 +35,57 @@ pub fn send(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
         call.cycle.send(receiver, performative, content.clone(), id, answers.clone());
     }
     Ok(StepProgress::Done)
+}
+
+/// Sends a message with parameters of its own, of which `reply_with` is no question that an intention waits for.
+fn send_with(
+    call: &mut StepCall<'_, '_>,
+    receivers: Vec<Aid>,
+    performative: Symbol,
+    extras: &Extras,
+) -> Result<StepProgress, Failure> {
+    let content = call.arg(2).clone();
+    for receiver in receivers {
+        check_exists(call, receiver, performative, &content)?;
+        call.cycle.send_with(receiver, performative, content.clone(), extras.clone());
+    }
+    Ok(StepProgress::Done)
+}
+
+/// Returns the parameters in a list such as `[protocol("fipa-request"), conversation("c1"), reply_by(Ms)]`.
+fn parameters_of(call: &StepCall<'_, '_>, list: &Value) -> Result<Extras, Failure> {
+    let mut extras = Extras::default();
+    for parameter in list.items() {
+        let value = match parameter.args() {
+            [value] => value,
+            _ => return Err(wrong_parameter(call, parameter)),
+        };
+        let text = match value {
+            Value::Str(text) => Some(text.clone()),
+            Value::Atom(name) => Some(Text::from(name.as_str())),
+            _ => None,
+        };
+        match (parameter.functor().map(Symbol::as_str), text, value) {
+            (Some("conversation"), Some(text), _) => extras.conversation_id = Some(text),
+            (Some("reply_with"), Some(text), _) => extras.reply_with = Some(text),
+            (Some("in_reply_to"), Some(text), _) => extras.in_reply_to = Some(text),
+            (Some("protocol"), Some(text), _) => extras.protocol = Some(Symbol::new(&text)),
+            (Some("ontology"), Some(text), _) => extras.ontology = Some(Symbol::new(&text)),
+            (Some("language"), Some(text), _) => extras.language = Some(Symbol::new(&text)),
+            (Some("reply_to"), Some(text), _) => extras.reply_to.push(call.cycle.agent_named(Symbol::new(&text))),
+            (Some("reply_by"), None, Value::Num(ms)) if *ms >= 0.0 => extras.reply_by_ms = Some(*ms as u64),
+            _ => return Err(wrong_parameter(call, parameter)),
+        }
+    }
+    Ok(extras)
+}
+
+fn wrong_parameter(call: &StepCall<'_, '_>, parameter: &Value) -> Failure {
+    let what = format!(
+        "{parameter} is no parameter of a message: they are conversation, reply_with, in_reply_to, protocol, \
+         ontology, language and reply_to with a text, and reply_by with milliseconds since 1970"
+    );
+    Failure::wrong_argument(call.call, &what)
 }
 
 /// Asks a question, and waits for the answer.

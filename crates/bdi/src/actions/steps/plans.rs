@@ -7,6 +7,7 @@ use whimbrel_platform::services::LogLevel;
 use super::name_of;
 use crate::prover::Failure;
 use crate::reason::{StepCall, StepProgress, label_in, parse_plan};
+use crate::shared_library;
 use crate::syntax::{self, LoadError, Loader, Severity, SourceText, quote};
 
 fn source(agent: &Value) -> Value {
@@ -109,7 +110,11 @@ pub fn include(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
         }
     };
     let services = call.cycle.services;
-    if let Err(reason) = services.read_source(&file) {
+    let is_readable = match shared_library::contains(&file) {
+        true => shared_library::load(&file).map(drop).map_err(|error| error.to_string()),
+        false => services.read_source(&file).map(drop),
+    };
+    if let Err(reason) = is_readable {
         let text = format!("The included file '{file}' was not found! {reason}");
         call.cycle.log(LogLevel::Severe, &text);
         return Ok(StepProgress::Done);

@@ -4,6 +4,7 @@ use whimbrel_acl::{Symbol, Text};
 use whimbrel_platform::limits;
 
 use super::{Failed, LoadError, Parse, Parser};
+use crate::shared_library;
 use crate::syntax::ast::{FunctionRule, Literal, Span, Term};
 use crate::syntax::diagnostics::nearest;
 use crate::syntax::lexer::Tok;
@@ -274,7 +275,16 @@ impl Parser<'_, '_> {
                 }
             },
         };
-        let (name, source) = match self.session.loader.load(&path, &self.file) {
+        let is_library = shared_library::contains(&path);
+        if is_library && !self.session.library.insert((path.clone(), namespace)) {
+            // Files of the library share others: each is there once, whichever file includes it.
+            return Ok(());
+        }
+        let found = match is_library {
+            true => self.session.loader.load_library(&path),
+            false => self.session.loader.load(&path, &self.file),
+        };
+        let (name, source) = match found {
             Ok(found) => found,
             Err(LoadError::Missing(reason)) => return self.not_included(&path, &reason, directive.span),
             Err(incomplete) => {

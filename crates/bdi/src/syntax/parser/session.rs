@@ -1,8 +1,9 @@
 //! Session: state that the parsers of a program's files share.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use whimbrel_acl::{Symbol, Text};
 
+use crate::shared_library;
 use crate::syntax::ast::Program;
 use crate::syntax::diagnostics::Diagnostics;
 use crate::syntax::source_text::SourceText;
@@ -15,6 +16,15 @@ pub trait Loader {
     /// # Errors
     /// Returns the reason, in a few words, if there is no such file.
     fn load(&mut self, path: &str, from_file: &str) -> Result<(Text, SourceText), LoadError>;
+
+    /// Returns the name and text of a file of Whimbrel's own library, which exists everywhere: `path` begins with
+    /// `$whimbrel/`. A loader that notes what it loads, or has another version of the file, replaces this method.
+    ///
+    /// # Errors
+    /// Returns the reason, in a few words, if there is no such file.
+    fn load_library(&mut self, path: &str) -> Result<(Text, SourceText), LoadError> {
+        shared_library::load(path)
+    }
 
     /// Returns true if a missing or faulty include is an error of the program, rather than a warning.
     fn is_strict(&self) -> bool {
@@ -57,6 +67,8 @@ pub(crate) struct ParseSession<'l> {
     pub(crate) files: Vec<Text>,
     /// Arities of functions that the program has registered.
     pub(crate) functions: FxHashMap<Symbol, u32>,
+    /// Files of Whimbrel's library that were included, each with its namespace.
+    pub(crate) library: FxHashSet<(String, Option<Symbol>)>,
     /// Number of namespaces that are local to a file, for their names.
     pub(crate) local_namespaces: u32,
     /// True for text from a running agent: checks that matter only in programs are left out.
@@ -71,6 +83,7 @@ impl<'l> ParseSession<'l> {
             loader,
             files: Vec::new(),
             functions: FxHashMap::default(),
+            library: FxHashSet::default(),
             local_namespaces: 0,
             at_run_time: false,
         }

@@ -1,0 +1,78 @@
+// Auctions: what auction_english.asl and auction_dutch.asl have in common. Programs include those.
+
+{ include("$whimbrel/work.asl") }
+
+// ---- Auctioneer
+
++!conversation::open_auction(C, Protocol, Goods, Bidders)
+   <- +conversation::goods(C, Goods);
+      .map.put(Opening, "goods", Goods);
+      for (.member(Bidder, Bidders)) {
+         !conversation::begin(C, Bidder, Protocol);
+         !conversation::say(C, Bidder, inform, Opening, [])
+      }.
+
+// Content of most messages of an auction, as in all languages.
++!conversation::priced(Goods, Price, Content)
+   <- .map.put(Content, "goods", Goods);
+      .map.put(Content, "price", Price).
+
+// Bids: agents that bid the price, sorted by their names.
++!conversation::call_price(C, Goods, Bidders, Price, Ms, Bids)
+   <- !conversation::priced(Goods, Price, Call);
+      for (.member(Bidder, Bidders) & not conversation::over(C, Bidder, _)) {
+         !conversation::ask(C, Bidder, cfp, Call, Ms)
+      };
+      .wait(conversation::all_called(C, Bidders), Ms, _);
+      for (.member(Bidder, Bidders)) {
+         !conversation::tick(C, Bidder)
+      };
+      .findall(A, .member(A, Bidders) & conversation::state(C, A, proposed), Bids).
+
+conversation::all_called(C, Bidders)
+   :- not (.member(A, Bidders) & (conversation::state(C, A, called) | conversation::state(C, A, called_leading))).
+
++!conversation::close_auction(C, Bidders, Outcome)
+   : conversation::goods(C, Goods)
+   <- .abolish(conversation::goods(C, _));
+      !conversation::result_of(Goods, Outcome, Result);
+      for (.member(Bidder, Bidders) & not conversation::over(C, Bidder, _)) {
+         !conversation::say(C, Bidder, inform, Result, [])
+      }.
+
++!conversation::result_of(Goods, sold(A, Price), Result)
+   <- !conversation::priced(Goods, Price, Result);
+      .concat(A, "", Winner);
+      .map.put(Result, "winner", Winner).
++!conversation::result_of(Goods, unsold, Result)
+   <- !conversation::priced(Goods, null, Result);
+      .map.put(Result, "winner", null).
+
+// ---- Bidder
+
++!conversation::bid_price(C, From, Call)
+   : .map.get(Call, "goods", Goods) & .map.get(Call, "price", Price)
+   <- !bid_for(Goods, Price)[source(From)];
+      .map.put(Bid, "price", Price);
+      !conversation::say(C, From, propose, Bid, []).
+-!conversation::bid_price(C, From, _)[error(Error), error_msg(Why)]
+   : Error \== protocol
+   <- !conversation::say(C, From, refuse, Why, []).
+-!conversation::bid_price(_, _, _)[error(protocol), error_msg(Why)]
+   <- .log(info, "the bid came too late: ", Why).
+
++!conversation::auction_won(Outcome)
+   : .map.get(Outcome, "goods", Goods) & .map.get(Outcome, "price", Price)
+   <- !conversation::tell_won(Goods, Price).
++!conversation::auction_lost(Outcome)
+   : .map.get(Outcome, "goods", Goods)
+   <- !conversation::tell_lost(Goods).
+
++!conversation::tell_won(Goods, Price)
+   : not .relevant_plans({+!won(Goods, Price)}, [])
+   <- !won(Goods, Price).
++!conversation::tell_won(_, _).
++!conversation::tell_lost(Goods)
+   : not .relevant_plans({+!lost(Goods)}, [])
+   <- !lost(Goods).
++!conversation::tell_lost(_).

@@ -1,0 +1,32 @@
+// Questions that others pass on: what brokering.asl and recruiting.asl have in common. Programs include those.
+
+{ include("$whimbrel/work.asl") }
+
+// Content of a proxy, as in all languages.
++!conversation::proxy(Service, Question, Content)
+   <- .concat(Service, "", Name);
+      .map.put(Content, "service", Name);
+      .map.put(Content, "performative", "request");
+      .map.put(Content, "content", Question);
+      .map.put(Content, "max", null).
+
+// Agrees to a proxy, and finds agents. Agents is none if the proxy is refused, or there is no agent.
++!conversation::recruits(C, From, Content, Question, Agents)
+   : .map.get(Content, "service", Service) & .map.get(Content, "performative", "request")
+   & .map.get(Content, "content", Question)
+   <- !conversation::say(C, From, agree, Content, []);
+      !conversation::find(Service, From, Found);
+      !conversation::some(C, From, Service, Found, Agents).
++!conversation::recruits(C, From, _, none, none)
+   <- !conversation::say(C, From, refuse, "expected a service, the performative request, and content", []).
+
++!conversation::find(Service, From, Agents)
+   : not .relevant_plans({+!find_agents(Service, Agents)}, [])
+   <- !find_agents(Service, Agents)[source(From)].
++!conversation::find(Service, _, Agents) <- .df_search(Service, Agents).
+-!conversation::find(_, _, []).
+
++!conversation::some(C, From, Service, [], none)
+   <- .concat("no agent offers ", Service, Why);
+      !conversation::say(C, From, failure, Why, []).
++!conversation::some(_, _, _, Agents, Agents).

@@ -1,0 +1,21 @@
+// Contract net (SC00029H): who may say what next. Made from conformance/protocols/contract-net.json: edit that.
+
+conversation::protocol(
+   "fipa-contract-net",
+   [
+      move(start, initiator, cfp, called),
+      move(called, participant, refuse, refused),
+      move(called, participant, propose, proposed),
+      move(called, participant, failure, failed),
+      move(proposed, initiator, reject_proposal, rejected),
+      move(proposed, initiator, accept_proposal, accepted),
+      move(accepted, participant, failure, failed),
+      move(accepted, participant, inform, done)
+   ],
+   [
+      deadline(accepted, silent, []),
+      deadline(called, silent, [late(propose, reject_proposal)]),
+      deadline(proposed, silent, [])
+   ],
+   [done, failed, refused, rejected]
+).

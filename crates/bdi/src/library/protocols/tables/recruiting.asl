@@ -1,0 +1,17 @@
+// Recruiting (SC00034H): who may say what next. Made from conformance/protocols/recruiting.json: edit that.
+
+conversation::protocol(
+   "fipa-recruiting",
+   [
+      move(start, initiator, proxy, asked),
+      move(asked, participant, refuse, refused),
+      move(asked, participant, agree, agreed),
+      move(asked, participant, failure, failed),
+      move(agreed, participant, failure, failed),
+      move(agreed, participant, inform, done)
+   ],
+   [
+      deadline(asked, silent, [])
+   ],
+   [done, failed, refused]
+).
