@@ -174,7 +174,7 @@ impl<'s> PlayerReplay<'s> {
     fn step(&mut self, step: &Json) {
         if let Some(player) = text(step, "deadline") {
             if player == self.player {
-                self.simulation.run_for(1_000);
+                self.simulation.run_for(2_500);
             }
         } else if let Some(player) = text(step, "take") {
             let from = Aid::local(text(step, "from").unwrap());
