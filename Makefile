@@ -361,10 +361,11 @@ DIST := $(TARGET)/dist
 CRATES := acl-derive acl platform files bdi runtime operator gateway net store wasm
 
 .PHONY: dist
-dist: release-pages | rust python ## Make the packages of a release in target/dist, and try each in an empty folder
+dist: release-pages python-fast | rust python ## Make the packages of a release in target/dist, and try each in an empty folder
 	@$(CARGO) build --release --locked --package whimbrel-cli
 	@rm -rf '$(DIST)'
 	@$(PYTHON) deploy/release/make.py '$(WHIMBREL)' '$(DIST)'
+	@cp '$(PYTHON_FAST)'/wheels/whimbrel_fast-*.whl '$(DIST)'
 	@$(PYTHON) deploy/release/test_packages.py '$(DIST)'
 
 # The engine is built into releases only: other builds need no Rust for wasm32.

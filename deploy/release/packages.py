@@ -65,6 +65,9 @@ def _wheel(project: Project, tag: str, files: Files, is_pure: bool) -> Package:
         f"Keywords: {','.join(project.keywords)}",
         "Requires-Python: >=3.10",
         "Description-Content-Type: text/markdown",
+        "Provides-Extra: fast",
+        f"Requires-Dist: whimbrel-fast=={project.version}; extra == 'fast'",
+        "Requires-Dist: uvloop>=0.19; sys_platform != 'win32' and extra == 'fast'",
     ]
     if project.repository:
         lines.append(f"Project-URL: Repository, {project.repository}")

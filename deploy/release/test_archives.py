@@ -78,6 +78,16 @@ class ArchivesTest(unittest.TestCase):
             commands = [path for path in files if "scripts/" in path]
             self.assertEqual(commands, [path.format(self.project.version) for path in command], name)
 
+    def test_wheels_name_the_accelerator(self) -> None:
+        """The wheels are not built from pyproject.toml, which names it, too."""
+        _, content = packages.pure_wheel(self.project)
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            [metadata] = [archive.read(path).decode() for path in archive.namelist() if path.endswith("/METADATA")]
+        self.assertIn(f"\nRequires-Dist: whimbrel-fast=={self.project.version}; extra == 'fast'\n", metadata)
+        project = (packages.ROOT / "sdk/python/pyproject.toml").read_text()
+        self.assertIn(f'"whimbrel-fast=={self.project.version}"', project)
+        self.assertIn(f'version = "{self.project.version}"', (packages.ROOT / "sdk/python/fast/pyproject.toml").read_text())
+
     def test_pure_command_looks_for_the_program(self) -> None:
         _, content = packages.pure_wheel(self.project)
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
