@@ -154,6 +154,35 @@ editors/vscode/node_modules/.package-lock.json: editors/vscode/package.json edit
 	@cd editors/vscode && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# A plug-in that Debian does not have. Without it, Neovim's debugger is left out, and the check says so.
+NVIM_DAP := .cache/nvim-dap
+NVIM_DAP_COMMIT := 9e848e09a697ee95302a3ef2dd43fd6eb709e570
+
+.PHONY: editors-real
+editors-real: $(TESTED) ## Neovim, Helix and Emacs as the guide sets them up, in a folder with Debian's newest, as root; no part of `make test`
+	@[ -e '$(NVIM_DAP)' ] || { git clone --quiet https://github.com/mfussenegger/nvim-dap '$(NVIM_DAP)' && \
+	  git -C '$(NVIM_DAP)' checkout --quiet $(NVIM_DAP_COMMIT); } || echo "nvim-dap cannot be fetched"
+	@mkdir -p .cache/editors-bin && cp --update '$(TESTED)' .cache/editors-bin/whimbrel
+	@plugin='$(abspath $(NVIM_DAP))'; [ ! -e "$$plugin" ] || export NVIM_DAP="$$plugin"; \
+	  editors/test/debian.sh '$(abspath .cache/editors-debian)' \
+	  env PATH='$(abspath .cache/editors-bin):/usr/bin:/bin' LANG=C.UTF-8 python3 '$(abspath editors/test/run.py)' $(OPTIONS)
+
+CODE_SERVER_VERSION := 4.139.1
+CODE_SERVER := .cache/code-server-$(CODE_SERVER_VERSION)
+
+.PHONY: vscode-real
+vscode-real: $(TESTED) $(CODE_SERVER) console/node_modules/.package-lock.json editors/vscode/node_modules/.package-lock.json | chromium ## The extension in Visual Studio Code itself, in a browser; no part of `make test`
+	@editors/test/vscode.sh '$(abspath $(CODE_SERVER))' '$(abspath $(TESTED))'
+
+# Its own Node.js comes with it. Parts of it are compiled: that needs Kerberos' headers.
+$(CODE_SERVER): | node
+	@echo "installing code-server $(CODE_SERVER_VERSION) into .cache, once: some minutes"
+	@[ -e /usr/include/gssapi.h ] || { apt-get update -qq && apt-get install -y -qq libkrb5-dev >/dev/null; }
+	@rm -rf '$@.new' && mkdir -p '$@.new' && cd '$@.new' && npm init -y >/dev/null && npm install --no-audit --no-fund --loglevel=error node@24 && \
+	  PATH="$$PWD/node_modules/.bin:$$PATH" npm install --no-audit --no-fund --loglevel=error --ignore-scripts code-server@$(CODE_SERVER_VERSION) @vscode/vsce@3 && \
+	  cd node_modules/code-server && PATH="$$PWD/../.bin:$$PATH" npm_config_user_agent="npm/11 node/v24" sh postinstall.sh >'$(abspath $@).log' 2>&1
+	@mv '$@.new' '$@'
+
 .PHONY: tree-sitter
 tree-sitter: $(TREE_SITTER_CLI) ## Write the tree-sitter parsers anew, after a change of their grammars; no part of `make test`
 	@for grammar in agentspeak mas2j; do ( cd editors/tree-sitter-agentspeak/$$grammar; \

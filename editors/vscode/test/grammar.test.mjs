@@ -118,7 +118,8 @@ test("manifest_offers_a_debugger", () => {
   for (const [request, { properties }] of Object.entries(offered.configurationAttributes)) {
     const struct = protocol.split(`pub struct ${request === "launch" ? "Launch" : "Attach"}Arguments {`)[1].split("\n}")[0];
     for (const property of Object.keys(properties)) {
-      assert.ok(struct.includes(`pub ${property}:`), `${request}: ${property}`);
+      const field = property.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      assert.ok(struct.includes(`pub ${field}:`), `${request}: ${property}`);
     }
   }
   const bodies = [...offered.initialConfigurations, ...offered.configurationSnippets.map(({ body }) => body)];
