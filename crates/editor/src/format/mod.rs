@@ -7,30 +7,105 @@ mod project;
 mod spacing;
 
 use whimbrel_acl::Text;
-use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, Severity, SourceText, parse_program, tokens};
+use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, Severity, SourceText, Tok, parse_program, tokens};
 
 use indent::Indents;
 use pieces::{PieceKind, TextPiece, pieces};
 pub use project::format_project;
+
+/// Bytes of a part of a long program. Its tokens and lines take about fifty times as much meanwhile.
+const PART_BYTES: usize = 256 << 10;
 
 /// Formats a program.
 ///
 /// # Errors
 /// Returns the errors of a program that cannot be parsed.
 pub fn format(text: &str, file: &Text) -> Result<String, Vec<Diagnostic>> {
-    let is_error = |found: &Diagnostic| found.severity == Severity::Error;
-    let parsed = parse_program(text, file, &mut Anything);
-    if parsed.diagnostics.iter().any(is_error) {
-        return Err(parsed.diagnostics.into_iter().filter(is_error).collect());
+    format_by_parts(text, file, PART_BYTES)
+}
+
+/// Formats a program part after part, each of about this many bytes: a program may be long.
+fn format_by_parts(text: &str, file: &Text, part_bytes: usize) -> Result<String, Vec<Diagnostic>> {
+    let is_fine = |part: &str| errors(part, file).is_empty();
+    let cuts = cuts(text, file, part_bytes);
+    let parts = || {
+        let starts = [0].into_iter().chain(cuts.iter().copied());
+        starts.zip(cuts.iter().copied().chain([text.len()])).filter_map(|(start, end)| text.get(start..end))
+    };
+    // A block of directives may span parts, and an error has its line in the whole program.
+    if !parts().all(is_fine) {
+        let errors = errors(text, file);
+        if !errors.is_empty() {
+            return Err(errors);
+        }
     }
+    let mut formatted = String::with_capacity(text.len() + text.len() / 8);
+    for (number, part) in parts().enumerate() {
+        match formatted_part(part, file, number == 0, line_ending(text)) {
+            Some(part) => formatted.push_str(&part),
+            None => return Ok(text.to_owned()),
+        }
+    }
+    Ok(formatted)
+}
+
+/// Returns the errors of a program.
+fn errors(text: &str, file: &Text) -> Vec<Diagnostic> {
+    let found = parse_program(text, file, &mut Anything).diagnostics.into_iter();
+    found.filter(|found| found.severity == Severity::Error).collect()
+}
+
+/// Returns the ends of parts: full stops of clauses behind which nothing stands in their line.
+fn cuts(text: &str, file: &Text, part_bytes: usize) -> Vec<usize> {
+    let (mut cuts, mut start, mut window) = (Vec::new(), 0, part_bytes);
+    while start + window < text.len() {
+        let end = text.ceil_char_boundary(start + window);
+        match last_clause_end(text.get(start..end).unwrap_or_default(), file) {
+            Some(length) => {
+                start += length;
+                cuts.push(start);
+                window = part_bytes;
+            }
+            None => window *= 2,
+        }
+    }
+    cuts
+}
+
+/// Returns where the last clause ends of the beginning of a program, if one does at the end of a line.
+fn last_clause_end(text: &str, file: &Text) -> Option<usize> {
+    let (found, faults) = tokens(text, file);
+    // The last token may be cut, and what stands behind a fault.
+    let readable = faults.iter().map(|fault| fault.span.start as usize).min().unwrap_or(text.len());
+    let (mut open, mut last) = (0_usize, None);
+    for pair in found.windows(2) {
+        let [token, next] = pair else { break };
+        match token.kind {
+            Tok::LeftParen | Tok::LeftBracket | Tok::LeftBrace => open += 1,
+            Tok::RightParen | Tok::RightBracket | Tok::RightBrace => open = open.saturating_sub(1),
+            Tok::Dot if open == 0 && next.kind != Tok::Eof && (next.span.end as usize) < readable => {
+                let end = token.span.end as usize;
+                let between = text.get(end..next.span.start as usize).unwrap_or_default();
+                let line = between.split(['\n', '\r']).next().unwrap_or_default();
+                if line.len() < between.len() && line.trim().is_empty() {
+                    last = Some(end);
+                }
+            }
+            _ => {}
+        }
+    }
+    last
+}
+
+/// Formats a part of a program. The guarantee does not depend on the rules: `None` if a token would be lost.
+fn formatted_part(text: &str, file: &Text, is_first: bool, ending: &str) -> Option<String> {
     let (found, _) = tokens(text, file);
     let pieces = pieces(text, &found);
-    let formatted = laid_out(text, &pieces);
-    // The guarantee does not depend on the rules below: a text that would lose a token stays as it is.
+    let formatted = laid_out(&pieces, is_first, ending);
     let (again, _) = tokens(&formatted, file);
     let is_kept =
         self::pieces::pieces(&formatted, &again).iter().map(TextPiece::said).eq(pieces.iter().map(TextPiece::said));
-    Ok(if is_kept { formatted } else { text.to_owned() })
+    is_kept.then_some(formatted)
 }
 
 /// Loader whose files are all empty: includes are not formatted.
@@ -54,7 +129,7 @@ struct FormattedLine {
     comment: Option<(String, usize)>,
 }
 
-fn laid_out(text: &str, pieces: &[TextPiece<'_>]) -> String {
+fn laid_out(pieces: &[TextPiece<'_>], is_first: bool, ending: &str) -> String {
     let spaces = spacing::spaces(pieces);
     let mut indents = Indents::default();
     let mut lines: Vec<FormattedLine> = Vec::new();
@@ -62,14 +137,15 @@ fn laid_out(text: &str, pieces: &[TextPiece<'_>]) -> String {
         let is_last = pieces.get(place + 1).is_none_or(|next| next.newlines > 0);
         if piece.newlines > 0 || lines.is_empty() {
             let code = " ".repeat(indents.of_line(piece.kind));
-            lines.push(FormattedLine { is_after_blank: piece.newlines > 1 && place > 0, code, comment: None });
+            let is_after_blank = piece.newlines > 1 && (place > 0 || !is_first);
+            lines.push(FormattedLine { is_after_blank, code, comment: None });
             add(lines.last_mut(), piece, false);
         } else {
             add(lines.last_mut(), piece, has_space);
         }
         indents.take(piece.kind, is_last);
     }
-    joined(&lines, line_ending(text))
+    joined(&lines, ending)
 }
 
 /// Returns the end of lines in a text.
@@ -122,3 +198,45 @@ fn joined(lines: &[FormattedLine], ending: &str) -> String {
 
 /// Blanks before a comment at the end of a line.
 const COMMENT_GAP: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    /// Adds the programs in a folder and below it.
+    fn programs(folder: &Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                programs(&path, found);
+            } else if path.extension().is_some_and(|extension| extension == "asl") {
+                found.extend(std::fs::read_to_string(path));
+            }
+        }
+    }
+
+    #[test]
+    fn parts_make_the_same_whole() {
+        let (root, mut all) = (Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), Vec::new());
+        ["examples", "conformance/agentspeak"].iter().for_each(|folder| programs(&root.join(folder), &mut all));
+        let (mut parts, file) = (0, Text::from("a.asl"));
+        for text in &all {
+            let whole = format_by_parts(text, &file, usize::MAX / 2);
+            assert_eq!(format_by_parts(text, &file, 16), whole, "{text}");
+            parts += cuts(text, &file, 16).len();
+        }
+        assert!(all.len() > 200 && parts > 1_000, "{} programs, {parts} parts", all.len());
+        let text = "a.\n\n\n// \u{e9}\nb.  // c.\n/* d.\n */ e(\"f.\\n\").\ng.";
+        assert_eq!(format_by_parts(text, &file, 1), format_by_parts(text, &file, usize::MAX / 2));
+        assert!(format_by_parts("a.\nb(.\nc.", &file, 1).is_err_and(|errors| errors[0].span.line == 2));
+    }
+    #[test]
+    fn long_program_is_cut_into_parts() {
+        let text = "likes(tea, 3).\n".repeat(5_000);
+        let cuts = cuts(&text, &Text::from("a.asl"), 4_096);
+        let longest = cuts.iter().scan(0, |start, end| Some(end - std::mem::replace(start, *end))).max();
+        assert!(cuts.len() > 17 && longest.is_some_and(|bytes| bytes <= 4_096), "{} parts, {longest:?}", cuts.len());
+    }
+}

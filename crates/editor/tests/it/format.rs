@@ -69,13 +69,7 @@ impl Loader for Empty {
 /// Returns a program without its places.
 fn meaning(text: &str) -> String {
     let program: Program = parse_program(text, &Text::from("a.asl"), &mut Empty).program;
-    let shown = format!("{program:?}");
-    let mut parts = shown.split("Span {");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str(part.split_once('}').unwrap().1);
-    }
-    out
+    without_places(&format!("{program:?}"))
 }
 
 #[test]
