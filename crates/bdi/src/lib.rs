@@ -20,7 +20,7 @@ pub mod syntax;
 
 pub use agent::{Agent, AgentConfig};
 pub use bundle::{Bundle, BundleError, Included};
-pub use inspect::{PlanLines, plan_lines};
+pub use inspect::{PlanLines, check_breakpoint, plan_lines};
 pub use load::{Loaded, ProgramError, compile_program, library, load, load_bundled};
 pub use shared_library::{contains as is_library_path, load as load_library, names as library_names};
 pub use snapshot::SnapshotError;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::ams::{AgentKind, AgentState};
-use whimbrel_platform::inspection::{FailureStops, Inspection, ProgramLine};
+use whimbrel_platform::inspection::{DebuggerLine, FailureStops, Inspection};
 
 /// Inspection of an agent: the mind of an AgentSpeak agent, other facts of others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -28,9 +28,12 @@ pub struct MindInfo {
 #[serde(default)]
 pub struct DebuggerWanted {
     /// Lines before whose steps an agent pauses. Files are named as [`SourceLines::file`] names them.
-    pub lines: Vec<ProgramLine>,
+    pub lines: Vec<DebuggerLine>,
     /// Failures at which an agent pauses.
     pub failures: FailureStops,
+    /// True if agents pause before their first step, when the society begins.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub entry: bool,
 }
 
 /// Files of programs that a node has, with the lines where breakpoints may be.

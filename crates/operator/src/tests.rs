@@ -1,7 +1,7 @@
 use whimbrel_platform::ams::{AgentKind, AgentState, LifecycleStep};
 use whimbrel_platform::conversations::Wanted;
 use whimbrel_platform::inspection::{
-    Cut, DebugOrder, Detail, FailureStops, FrameSeen, Inspection, IntentionSeen, ProgramLine,
+    Cut, DebugOrder, DebuggerLine, Detail, FailureStops, FrameSeen, HitCount, Inspection, IntentionSeen, ProgramLine,
 };
 
 use super::*;
@@ -44,9 +44,16 @@ fn request_encoding_is_stable() {
     check(breakpoint, json);
     let over = Request::Debug { agent: bob(), order: DebugOrder::Over };
     check(over, r#"{"version":1,"request":"debug","agent":"bob","order":"over"}"#);
-    let lines = vec![ProgramLine { file: "bob.asl".to_owned(), line: 3 }];
-    let debugger = DebuggerWanted { lines, failures: FailureStops::Unhandled };
+    let at = || ProgramLine { file: "bob.asl".to_owned(), line: 3 };
+    let debugger =
+        DebuggerWanted { lines: vec![at().into()], failures: FailureStops::Unhandled, ..DebuggerWanted::default() };
     let json = r#"{"version":1,"request":"debugger","lines":[{"file":"bob.asl","line":3}],"failures":"unhandled"}"#;
+    check(Request::Debugger(debugger), json);
+    let text = |text: &str| Some(text.to_owned());
+    let hits = Some(HitCount::Every(2));
+    let line = DebuggerLine { at: at(), condition: text("N > 3"), hits, log: text("{N}") };
+    let debugger = DebuggerWanted { lines: vec![line], entry: true, ..DebuggerWanted::default() };
+    let json = r#"{"version":1,"request":"debugger","lines":[{"file":"bob.asl","line":3,"condition":"N > 3","hits":{"every":2},"log":"{N}"}],"failures":"never","entry":true}"#;
     check(Request::Debugger(debugger), json);
     check(Request::StepLines, r#"{"version":1,"request":"step_lines"}"#);
     check(Request::Paused { limit: 2 }, r#"{"version":1,"request":"paused","limit":2}"#);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use whimbrel_acl::{Structure, Symbol, Text, Value, Var};
 use whimbrel_platform::Time;
 use whimbrel_platform::inspection::{
-    DebuggerSetup, FailureStops, Inspection, Instructed, Instruction, Look, ProgramLine, Texts,
+    DebuggerLine, DebuggerSetup, FailureStops, Inspection, Instructed, Instruction, Look, ProgramLine, Texts,
 };
 use whimbrel_platform::limits::{BREAKPOINTS_MAX, INSPECTION_FOLLOWED_MS, INSTRUCTION_BYTES_MAX, QUERY_ANSWERS_MAX};
 
@@ -148,11 +148,12 @@ impl Agent {
     /// Sets what pauses the agent while debuggers are connected to its node. An agent that nothing can pause is not
     /// watched.
     fn set_debugger(&mut self, setup: &DebuggerSetup) {
-        let lines: Vec<ProgramLine> = setup.lines.iter().filter(|at| self.has_step_at(at)).cloned().collect();
-        let pauses = !lines.is_empty() || setup.failures != FailureStops::Never;
+        let lines = setup.lines.iter().filter(|line| self.has_step_at(&line.at)).cloned();
+        let lines: Vec<DebuggerLine> = lines.collect();
+        let pauses = !lines.is_empty() || setup.failures != FailureStops::Never || setup.entry;
         let is_watched = self.aside_if_any().is_some_and(|aside| aside.watch.is_some());
         if pauses || is_watched {
-            self.aside().watch.get_or_insert_default().set_debugger(lines, setup);
+            self.aside().watch.get_or_insert_default().set_debugger(&lines, setup);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Breakpoints at which a debugged agent pauses.
 
-use whimbrel_platform::inspection::ProgramLine;
+use whimbrel_platform::inspection::{DebuggerLine, ProgramLine};
 use whimbrel_platform::limits::BREAKPOINTS_MAX;
 
-use super::PlanName;
+use super::{DebuggerBreakpoint, PlanName};
 use crate::code::CompiledPlan;
 
 /// Breakpoints of an operator: those that the program marks, except for some, and others.
@@ -13,8 +13,8 @@ pub(crate) struct Breakpoints {
     set: Vec<(PlanName, bool)>,
     /// Lines before whose steps the agent pauses.
     lines: Vec<ProgramLine>,
-    /// Further such lines, as long as debuggers are connected to the node.
-    of_debuggers: Vec<ProgramLine>,
+    /// Breakpoints of the debuggers that are connected to the node.
+    of_debuggers: Vec<DebuggerBreakpoint>,
 }
 
 impl Breakpoints {
@@ -38,14 +38,27 @@ impl Breakpoints {
         &self.lines
     }
 
-    /// Returns true if the steps of this line have a breakpoint.
+    /// Returns true if the operator set a breakpoint at the steps of this line.
     pub fn is_at_line(&self, file: &str, line: u32) -> bool {
-        self.lines.iter().chain(&self.of_debuggers).any(|at| at.line == line && at.file == file)
+        self.lines.iter().any(|at| at.line == line && at.file == file)
     }
 
-    /// Sets the lines of the debuggers that are connected to the node.
-    pub fn set_of_debuggers(&mut self, lines: Vec<ProgramLine>) {
-        self.of_debuggers = lines;
+    /// Returns the breakpoints of debuggers at the steps of this line.
+    pub fn of_debuggers_at(&mut self, file: &str, line: u32) -> impl Iterator<Item = &mut DebuggerBreakpoint> {
+        self.of_debuggers.iter_mut().filter(move |breakpoint| breakpoint.is_at(file, line))
+    }
+
+    /// Sets the breakpoints of the debuggers that are connected to the node. Those that stay keep their counts.
+    pub fn set_of_debuggers(&mut self, lines: &[DebuggerLine]) {
+        let mut old = std::mem::take(&mut self.of_debuggers);
+        self.of_debuggers = lines
+            .iter()
+            .filter_map(|line| match old.iter().position(|old| old.line() == line) {
+                Some(place) => Some(old.swap_remove(place)),
+                // The node has refused what cannot be read.
+                None => DebuggerBreakpoint::new(line).ok(),
+            })
+            .collect();
     }
 
     /// Returns true if nothing was set.

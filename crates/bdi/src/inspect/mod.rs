@@ -2,6 +2,7 @@
 
 mod beliefs;
 mod breakpoints;
+mod debugger_breakpoints;
 mod intentions;
 mod plan_lines;
 mod plans;
@@ -16,6 +17,8 @@ use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::mind::{Event, IntentionId, IntentionPlace, Mind, Pending};
 use crate::reason::loaded_file;
 pub(crate) use breakpoints::Breakpoints;
+pub use debugger_breakpoints::check_breakpoint;
+pub(crate) use debugger_breakpoints::{BreakpointVisit, DebuggerBreakpoint, DebuggerFormula, PlanFormulas};
 pub use plan_lines::{PlanLines, plan_lines};
 pub(crate) use plans::{PlanName, has_step, plan_names};
 pub(crate) use source_form::head as step_text;

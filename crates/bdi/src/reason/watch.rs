@@ -6,21 +6,30 @@
 
 use std::collections::VecDeque;
 
-use whimbrel_acl::Text;
+use whimbrel_acl::{Symbol, Text, Value, Var, sym};
 use whimbrel_platform::inspection::{
-    CycleSeen, DebugOrder, DebuggerSetup, FailureSeen, FailureStops, Inspection, ProgramLine, Texts,
+    CycleSeen, DebugOrder, DebuggerLine, DebuggerSetup, FailureSeen, FailureStops, Inspection, ProgramLine, Texts,
 };
 use whimbrel_platform::limits::INSPECTION_RECENT_MAX;
 use whimbrel_platform::{Next, Time};
 
-use super::Cycle;
 use super::cycle::Handled;
-use crate::code::{CompiledPlan, TriggerKey};
-use crate::inspect::{Breakpoints, Inspector, PlanName, event_text, next_intention, step_text};
-use crate::mind::{Event, IntentionId, Mind};
+use super::failure::excess;
+use super::{Cycle, solver};
+use crate::code::compile::formula_of_value;
+use crate::code::{CompiledPlan, Image, TriggerKey};
+use crate::inspect::{
+    BreakpointVisit, Breakpoints, DebuggerFormula, Inspector, PlanFormulas, PlanName, event_text, next_intention,
+    step_text,
+};
+use crate::logic::{Bindings, levels};
+use crate::mind::{Event, Frame, IntentionId, Mind};
+use crate::numbering::Numbering;
 
 /// Reason of a pause after a step.
 const A_STEP: &str = "a step";
+/// Reason of a pause before the first step of an agent.
+const ENTRY: &str = "the beginning of its program";
 
 /// State of a watch.
 #[derive(Debug, Default)]
@@ -49,6 +58,8 @@ struct Debugged {
     failures: FailureStops,
     /// Failure at which it paused.
     failed: Option<Box<FailureSeen>>,
+    /// True until the first step, if the agent pauses before it.
+    at_entry: bool,
 }
 
 /// Step of an intention: the agent pauses when it is over.
@@ -145,8 +156,10 @@ impl Watch {
     }
 
     /// Sets what pauses the agent while debuggers are connected to its node.
-    pub fn set_debugger(&mut self, lines: Vec<ProgramLine>, setup: &DebuggerSetup) {
+    pub fn set_debugger(&mut self, lines: &[DebuggerLine], setup: &DebuggerSetup) {
+        let is_new = self.debugged.is_none();
         let debugged = self.debugged.get_or_insert_default();
+        debugged.at_entry = setup.entry && (is_new || debugged.at_entry);
         debugged.breakpoints.set_of_debuggers(lines);
         debugged.failures = setup.failures;
         if setup.ends {
@@ -215,8 +228,16 @@ impl Watch {
         breaks
     }
 
-    /// Returns true if the agent has to pause before this step. After a pause, the step is taken: it `resumes`.
-    fn breaks_before(&mut self, step: &NextStep, mind: &Mind, resumes: bool) -> bool {
+    /// Returns true if the agent has to pause before this step. After a pause, the step is taken: it `resumes`. The
+    /// texts of log points are added to `logs`.
+    fn breaks_before(
+        &mut self,
+        step: &NextStep,
+        mind: &Mind,
+        resumes: bool,
+        formulas: &dyn PlanFormulas,
+        logs: &mut Vec<String>,
+    ) -> bool {
         let Some(debugged) = &mut self.debugged else { return false };
         let is_from = |it: &IntentionStep| it.from.is_some_and(|(id, _)| id == step.intention);
         let begins_here = debugged.step.as_ref().is_some_and(|it| is_from(it) && !it.has_begun);
@@ -224,13 +245,25 @@ impl Watch {
         if resumes || begins_here {
             return false;
         }
-        let breaks = debugged.breakpoints.is_at_line(&step.file, step.line);
-        if breaks {
-            debugged.pause(format!("the breakpoint in line {} of {}", step.line, step.file));
-        } else if is_over {
-            debugged.pause(A_STEP.to_owned());
+        let enters = std::mem::take(&mut debugged.at_entry);
+        let (mut breaks, mut fault) = (debugged.breakpoints.is_at_line(&step.file, step.line), String::new());
+        // All are visited, so that each counts.
+        for breakpoint in debugged.breakpoints.of_debuggers_at(&step.file, step.line) {
+            match breakpoint.visit(formulas) {
+                BreakpointVisit::Passed => {}
+                BreakpointVisit::Log(text) => logs.push(text),
+                BreakpointVisit::Pause => breaks = true,
+                BreakpointVisit::Fault(why) => {
+                    (breaks, fault) = (true, format!(", whose condition cannot be evaluated: {why}"));
+                }
+            }
         }
-        breaks || is_over
+        if breaks {
+            debugged.pause(format!("the breakpoint in line {} of {}{fault}", step.line, step.file));
+        } else if is_over || enters {
+            debugged.pause(if enters { ENTRY } else { A_STEP }.to_owned());
+        }
+        breaks || is_over || enters
     }
 
     /// Returns true if the agent has to pause because of the failure that was noted.
@@ -283,6 +316,50 @@ struct NextStep {
     text: String,
     file: Text,
     line: u32,
+}
+
+/// Evaluation of a debugger's formulas before a step, with the variables of its plan. Nothing stays bound.
+struct StepFormulas<'a, 'm> {
+    cycle: &'a Cycle<'m>,
+    intention: IntentionId,
+}
+
+impl PlanFormulas for StepFormulas<'_, '_> {
+    fn prove(&self, formula: &DebuggerFormula, variable: Option<Symbol>) -> Result<Option<Value>, String> {
+        let Cycle { image, mind, .. } = self.cycle;
+        let mut bindings = Bindings::default();
+        let (mut known, mut added) = (Vec::new(), Numbering::default());
+        if let Some(intention) = mind.intentions.find(self.intention) {
+            bindings.resume(intention.slots.clone());
+            known = intention.frames.last().map(|frame| named_slots(frame, mind, image)).unwrap_or_default();
+        }
+        let first = bindings.len();
+        let is_bound = |slot: &u32| !matches!(bindings.resolve(bindings.slot(*slot)), Value::Var(_));
+        let mut slot_of = |name: Symbol| {
+            let mut slots = known.iter().filter(|(_, other)| *other == name).map(|(slot, _)| *slot);
+            let any = slots.clone().next();
+            let slot = slots.find(is_bound).or(any).unwrap_or_else(|| first + added.number(name));
+            Var { slot, name }
+        };
+        let (quoted, wanted) = (formula.quote(&mut slot_of), variable.map(slot_of));
+        bindings.extend(added.len() as u32);
+        let code = formula_of_value(&quoted, image);
+        let cycle = self.cycle;
+        let holds = solver!(cycle).first(&code, &mut bindings, 0, &[]);
+        let fault = levels::noted().then(excess);
+        levels::take();
+        match fault {
+            Some(why) => Err(why),
+            None => Ok(holds.then(|| wanted.map_or(Value::Bool(true), |wanted| bindings.closed(&Value::Var(wanted))))),
+        }
+    }
+}
+
+/// Returns the slots of a frame's variables that have a name.
+fn named_slots(frame: &Frame, mind: &Mind, image: &Image) -> Vec<(u32, Symbol)> {
+    let plan = mind.plans.plan_at(image, frame.plan, &frame.path);
+    let slots = plan.iter().flat_map(|plan| (frame.base..).zip(plan.names.iter().copied()));
+    slots.filter(|(_, name)| *name != sym::ANY).collect()
 }
 
 impl Cycle<'_> {
@@ -343,7 +420,10 @@ impl Cycle<'_> {
             }
         }
         if let Some(step) = self.next_step() {
-            if watch.breaks_before(&step, self.mind, resumes) {
+            let (formulas, mut logs) = (StepFormulas { cycle: self, intention: step.intention }, Vec::new());
+            let breaks = watch.breaks_before(&step, self.mind, resumes, &formulas, &mut logs);
+            logs.iter().for_each(|text| self.services.print(self.aid, text));
+            if breaks {
                 watch.half = true;
                 watch.cycle_over();
                 return true;

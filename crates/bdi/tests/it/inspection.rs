@@ -8,7 +8,8 @@ use whimbrel_bdi::code::Image;
 use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig};
 use whimbrel_platform::inspection::{
-    DebugOrder, DebuggerSetup, FailureStops, Inspection, Instructed, Instruction, Look, ProgramLine,
+    DebugOrder, DebuggerLine, DebuggerSetup, FailureStops, HitCount, Inspection, Instructed, Instruction, Look,
+    ProgramLine,
 };
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 use whimbrel_testkit::Simulation;
@@ -335,8 +336,11 @@ impl InspectedAgent {
     }
 
     fn debugger(&mut self, lines: &[u32], failures: FailureStops) {
-        let line = |line: &u32| ProgramLine { file: "bob.asl".to_owned(), line: *line };
-        let setup = DebuggerSetup { lines: lines.iter().map(line).collect(), failures, ends: false };
+        let line = |line: &u32| ProgramLine { file: "bob.asl".to_owned(), line: *line }.into();
+        self.set_up(DebuggerSetup { lines: lines.iter().map(line).collect(), failures, ..DebuggerSetup::default() });
+    }
+
+    fn set_up(&mut self, setup: DebuggerSetup) {
         assert_eq!(self.told(Instruction::Debugger(Arc::new(setup))), Instructed::Done);
     }
 }
@@ -364,6 +368,79 @@ fn steps_follow_the_intention() {
     assert_eq!(bob.told(Instruction::Pursue { goal: "wash(2)".to_owned() }), Instructed::Done);
     while bob.turn(30) == Next::Ready {}
     assert_eq!(bob.place(), step(5, 1));
+}
+
+/// Returns a breakpoint in this line of the program of bob.
+fn breakpoint(line: u32, condition: &str, hits: Option<HitCount>, log: Option<&str>) -> DebuggerLine {
+    let at = ProgramLine { file: "bob.asl".to_owned(), line };
+    DebuggerLine { at, condition: Some(condition.to_owned()), hits, log: log.map(str::to_owned) }
+}
+
+const LOOP: &str = "limit(4).
+!count(1).
++!count(N) : N < 8
+   <- X = N * 2;
+      !count(N + 1).
++!count(_).
+deep(X) :- deep(s(X)).
+";
+
+#[test]
+fn condition_knows_beliefs_and_variables() {
+    let set_up = |line: DebuggerLine| {
+        let mut bob = InspectedAgent::new(LOOP);
+        bob.set_up(DebuggerSetup { lines: vec![line], ..DebuggerSetup::default() });
+        while bob.turn(30) == Next::Ready {}
+        bob
+    };
+    let variables = |bob: &mut InspectedAgent| {
+        let seen = bob.look();
+        seen.intentions.first().and_then(|it| it.frames.first()).map(|frame| frame.unifier.clone()).unwrap_or_default()
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let mut bob = set_up(breakpoint(5, "limit(M) & X > M", None, None));
+    assert_eq!(bob.place().0, 5);
+    assert_eq!(variables(&mut bob), [pair("N", "3"), pair("X", "6")], "nothing of the condition stays bound");
+    assert_eq!(bob.goes(DebugOrder::Continue).0, 5);
+    assert_eq!(variables(&mut bob)[0], pair("N", "4"));
+    // Only visits at which the condition holds count.
+    let mut bob = set_up(breakpoint(5, "limit(M) & X > M", Some(HitCount::Every(2)), None));
+    assert_eq!(variables(&mut bob)[0], pair("N", "4"));
+    // The count stays if the debugger sets other breakpoints.
+    let lines =
+        vec![breakpoint(5, "limit(M) & X > M", Some(HitCount::Every(2)), None), breakpoint(4, "false", None, None)];
+    bob.set_up(DebuggerSetup { lines, ..DebuggerSetup::default() });
+    assert_eq!(bob.goes(DebugOrder::Continue).0, 5);
+    assert_eq!(variables(&mut bob)[0], pair("N", "6"));
+    let mut bob = set_up(breakpoint(5, "deep(1)", None, None));
+    let (line, _, why) = bob.place();
+    assert!(line == 5 && why.contains("whose condition cannot be evaluated: "), "{why}");
+}
+
+#[test]
+fn log_point_prints_and_continues() {
+    let mut bob = InspectedAgent::new(LOOP);
+    let log = Some("N is {N}, then {N + X / 2}; {limit(4)} {Nobody}");
+    bob.set_up(DebuggerSetup { lines: vec![breakpoint(5, "N > 6", None, log)], ..DebuggerSetup::default() });
+    while bob.turn(30) == Next::Ready {}
+    assert!(!bob.look().paused);
+    assert_eq!(bob.simulation.output(), ["[bob] N is 7, then 14; limit(4) Nobody"]);
+}
+
+#[test]
+fn new_agent_pauses_at_entry() {
+    let entry = |entry| DebuggerSetup { entry, ..DebuggerSetup::default() };
+    let mut bob = InspectedAgent::new(DAY);
+    bob.set_up(entry(true));
+    while bob.turn(30) == Next::Ready {}
+    assert_eq!(bob.place(), (2, 1, "the beginning of its program".to_owned()));
+    bob.set_up(entry(true));
+    assert_eq!(bob.goes(DebugOrder::Continue), (0, 0, String::new()), "it has begun");
+    let mut amy = InspectedAgent::new(DAY);
+    amy.set_up(entry(true));
+    amy.set_up(entry(false));
+    while amy.turn(30) == Next::Ready {}
+    assert!(!amy.look().paused);
 }
 
 #[test]

@@ -267,6 +267,69 @@ fn breakpoint_shows_stack_and_variables() {
 }
 
 #[test]
+fn conditions_counts_and_texts_of_breakpoints() {
+    let site = SocietyFolder::with(&[
+        ("count.mas2j", "MAS count { agents: bob; }"),
+        (
+            "bob.asl",
+            "limit(4).\n!count(1).\n+!count(N) : N < 9\n  <- X = N * 2;\n     !count(N + 1).\n+!count(_) <- .print(end).\n",
+        ),
+    ]);
+    let mut client = DapClient::start(&site);
+    client.ask("launch", json!({ "program": site.scratch.path().join("count.mas2j") }));
+    let set = |client: &mut DapClient, breakpoints: Value| {
+        let source = json!({ "path": site.scratch.path().join("bob.asl") });
+        client.ask("setBreakpoints", json!({ "source": source, "breakpoints": breakpoints }))["breakpoints"].clone()
+    };
+    let wrong = json!([
+        { "line": 5, "condition": "limit(" }, { "line": 5, "hitCondition": "some" }, { "line": 5, "logMessage": "{N" },
+    ]);
+    for (shown, why) in set(&mut client, wrong).as_array().unwrap().iter().zip(["no formula", "no count", "without }"])
+    {
+        assert!(shown["verified"] == false && shown["message"].as_str().unwrap().contains(why), "{shown}");
+    }
+    let right = json!([
+        { "line": 5, "condition": "limit(M) & X > M", "hitCondition": "% 2", "logMessage": "" },
+        { "line": 5, "condition": "", "hitCondition": "<= 2", "logMessage": "N is {N}, twice {X}" },
+    ]);
+    let shown = set(&mut client, right);
+    client.ask("configurationDone", Value::Null);
+    client.printed("[bob] N is 1, twice 2");
+    client.printed("[bob] N is 2, twice 4");
+    for number in [4, 6, 8] {
+        let stopped = client.event("stopped");
+        assert_eq!(
+            (&stopped["reason"], &stopped["hitBreakpointIds"]),
+            (&json!("breakpoint"), &json!([shown[0]["id"]]))
+        );
+        let (_, frames) = client.stack(stopped["threadId"].as_i64().unwrap());
+        assert_eq!(client.scope(frames[0], "Variables"), [format!("N = {number}"), format!("X = {}", number * 2)]);
+        client.ask("continue", json!({ "threadId": stopped["threadId"] }));
+    }
+    client.printed("[bob] end");
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[test]
+fn stop_on_entry_pauses_each_agent() {
+    let site = shop();
+    let mut client = DapClient::start(&site);
+    client.ask("launch", json!({ "program": site.scratch.path().join("shop.mas2j"), "stopOnEntry": true }));
+    client.ask("configurationDone", Value::Null);
+    // amy has a plan without steps: there is nothing to pause before.
+    let stopped = client.event("stopped");
+    let bob = stopped["threadId"].as_i64().unwrap();
+    assert_eq!((&stopped["reason"], bob), (&json!("entry"), client.thread("bob")));
+    assert_eq!(client.stack(bob).0, ["+!open (p__1) 4"]);
+    client.ask("continue", json!({ "threadId": bob }));
+    client.printed("[bob] open");
+    // Agents that begin later do not pause.
+    site.out(&["create", "carl", &site.scratch.path().join("late.asl").to_string_lossy()]);
+    client.printed("[carl] late");
+    assert_eq!(client.leave(), Some(0));
+}
+
+#[test]
 fn steps_enter_and_leave_plans() {
     let site = shop();
     let (mut client, _) = DapClient::launch(&site, &[7], &[]);
@@ -383,6 +446,12 @@ fn ended_society_is_told() {
     client.ask("terminate", Value::Null);
     client.event("terminated");
     assert_eq!((client.leave(), runs(&site)), (Some(0), 0));
+    // Some clients close the connection then, without a word.
+    let (mut client, _) = DapClient::launch(&site, &[], &[]);
+    client.ask("terminate", Value::Null);
+    client.event("terminated");
+    drop(client.input.take());
+    assert_eq!(client.process.0.wait().unwrap().code(), Some(0));
 }
 
 #[test]

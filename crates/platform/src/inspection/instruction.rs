@@ -106,11 +106,62 @@ pub enum DebugOrder {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DebuggerSetup {
     /// Lines before whose steps an agent pauses. Lines of other programs do not count.
-    pub lines: Vec<ProgramLine>,
+    pub lines: Vec<DebuggerLine>,
     /// Failures at which an agent pauses.
     pub failures: FailureStops,
+    /// True if an agent that is new to the debuggers pauses before its first step.
+    pub entry: bool,
     /// True when no debugger is connected any more: paused agents continue.
     pub ends: bool,
+}
+
+/// Line before whose steps an agent pauses, and when it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DebuggerLine {
+    /// The line.
+    #[serde(flatten)]
+    pub at: ProgramLine,
+    /// Formula that must hold, as in the context of a plan. It knows the variables of the plan in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// Visits at which the agent pauses; each agent counts those of its own at which the condition holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hits: Option<HitCount>,
+    /// Text to print instead of a pause. Terms in braces are replaced by their values: `{X}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+}
+
+impl From<ProgramLine> for DebuggerLine {
+    fn from(at: ProgramLine) -> Self {
+        Self { at, ..Self::default() }
+    }
+}
+
+/// Visits of a line at which an agent pauses, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HitCount {
+    /// One visit only.
+    Exactly(u64),
+    /// This visit and all later ones.
+    AtLeast(u64),
+    /// All visits up to this one.
+    AtMost(u64),
+    /// Each visit whose number is a multiple of this.
+    Every(u64),
+}
+
+impl HitCount {
+    /// Returns true for the number of a visit that counts.
+    pub fn counts(self, visit: u64) -> bool {
+        match self {
+            Self::Exactly(number) => visit == number,
+            Self::AtLeast(number) => visit >= number,
+            Self::AtMost(number) => visit <= number,
+            Self::Every(number) => number > 0 && visit.is_multiple_of(number),
+        }
+    }
 }
 
 /// Failures at which an agent pauses.

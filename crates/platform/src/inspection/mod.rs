@@ -10,7 +10,9 @@ mod workload;
 
 use serde::{Deserialize, Serialize};
 
-pub use instruction::{DebugOrder, DebuggerSetup, FailureStops, Instructed, Instruction, ReportTo};
+pub use instruction::{
+    DebugOrder, DebuggerLine, DebuggerSetup, FailureStops, HitCount, Instructed, Instruction, ReportTo,
+};
 pub use texts::Texts;
 pub use upkeep::{QuotaSeen, Upkeep};
 pub use workload::{AgentActivity, Workload};

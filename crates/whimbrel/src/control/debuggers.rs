@@ -3,9 +3,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use whimbrel_acl::Symbol;
+use whimbrel_bdi::check_breakpoint;
 use whimbrel_operator::{Answer, DebuggerWanted, Reason, Refusal, StepLinesFound};
 use whimbrel_platform::ams::AgentQuery;
-use whimbrel_platform::inspection::{AgentActivity, DebuggerSetup};
+use whimbrel_platform::inspection::{AgentActivity, DebuggerSetup, ProgramLine};
 use whimbrel_platform::limits::DEBUGGER_LINES_MAX;
 use whimbrel_runtime::Platform;
 
@@ -42,6 +43,12 @@ impl ConnectedDebuggers {
             let text = format!("{} breakpoints: at most {DEBUGGER_LINES_MAX} are set", wanted.lines.len());
             return Err(Refusal::new(Reason::BadRequest, text));
         }
+        for line in &wanted.lines {
+            check_breakpoint(line).map_err(|why| {
+                let ProgramLine { file, line } = &line.at;
+                Refusal::new(Reason::BadRequest, format!("the breakpoint in line {line} of {file}: {why}"))
+            })?;
+        }
         let mut all = self.locked();
         all.last += 1;
         let number = all.last;
@@ -61,6 +68,7 @@ impl NumberedWishes {
         let mut setup = DebuggerSetup { ends: self.wishes.is_empty(), ..DebuggerSetup::default() };
         for (_, wanted) in &self.wishes {
             setup.failures = setup.failures.max(wanted.failures);
+            setup.entry |= wanted.entry;
             for line in &wanted.lines {
                 if !setup.lines.contains(line) {
                     setup.lines.push(line.clone());

@@ -21,7 +21,7 @@ use super::output_backlog::OutputBacklog;
 use super::protocol::{
     self, AttachArguments, ClientMessage, DisconnectArguments, EvaluateArguments, ExceptionArguments,
     InitializeArguments, LaunchArguments, ScopesArguments, SetBreakpointsArguments, ThreadArguments,
-    VariablesArguments,
+    VariablesArguments, WantedBreakpoint,
 };
 use super::source_breakpoints::SourceBreakpoints;
 
@@ -29,6 +29,9 @@ use super::source_breakpoints::SourceBreakpoints;
 const STOPS_AT_ONCE: usize = 50;
 /// Interval at which new agents and programs are looked for.
 const NEWCOMERS_EVERY: Duration = Duration::from_secs(1);
+
+/// Reason of a pause before the first step of an agent.
+const ENTRY: &str = "the beginning of its program";
 
 /// Mark by which a pause is told from the next one, that another client may have brought about.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +62,8 @@ pub struct DebugSession {
     /// True once agents pause for this session.
     is_configured: bool,
     no_debug: bool,
+    /// True if agents pause before their first step: until the client has one continue.
+    stops_on_entry: bool,
     failures: FailureStops,
     breakpoints: SourceBreakpoints,
     views: MindViews,
@@ -84,6 +89,7 @@ impl DebugSession {
             target: None,
             is_configured: false,
             no_debug: false,
+            stops_on_entry: false,
             failures: FailureStops::Never,
             breakpoints: SourceBreakpoints::default(),
             views: MindViews::default(),
@@ -106,6 +112,11 @@ impl DebugSession {
     /// Returns true once the client has left.
     pub fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    /// Returns true if the client knows that the society has ended: nothing is left to ask.
+    pub fn has_ended(&self) -> bool {
+        self.is_ended
     }
 
     /// Ends the society if the session began it. Agents of others continue.
@@ -187,7 +198,7 @@ impl DebugSession {
         }
         let (target, method) = if request.command == "launch" {
             let arguments: LaunchArguments = request.arguments()?;
-            self.no_debug = arguments.no_debug;
+            (self.no_debug, self.stops_on_entry) = (arguments.no_debug, arguments.stop_on_entry);
             (DebugTarget::launch(&arguments, &self.inputs, &self.printed)?, "launch")
         } else {
             (DebugTarget::attach(&request.arguments::<AttachArguments>()?)?, "attach")
@@ -209,7 +220,8 @@ impl DebugSession {
     fn set_breakpoints(&mut self, request: &ClientMessage) -> anyhow::Result<Value> {
         let SetBreakpointsArguments { source, breakpoints } = request.arguments()?;
         let path = source.path.or(source.name).context("`source` has no path")?;
-        let wanted = breakpoints.iter().map(|wanted| u32::try_from(wanted.line - self.offset).unwrap_or(0));
+        let line = |wanted: &WantedBreakpoint| u32::try_from(wanted.line - self.offset).unwrap_or(0);
+        let wanted = breakpoints.into_iter().map(|wanted| (line(&wanted), wanted));
         let set = self.breakpoints.set(Path::new(&path), &wanted.collect::<Vec<_>>());
         self.pause_at()?;
         let shown: Vec<Value> = set.iter().map(|it| self.breakpoints.shown(it, self.offset)).collect();
@@ -236,7 +248,8 @@ impl DebugSession {
         if !self.is_configured || self.no_debug {
             return Ok(());
         }
-        let wanted = DebuggerWanted { lines: self.breakpoints.lines(), failures: self.failures };
+        let (lines, failures, entry) = (self.breakpoints.lines(), self.failures, self.stops_on_entry);
+        let wanted = DebuggerWanted { lines, failures, entry };
         self.target.as_mut().map_or(Ok(()), |target| target.pause_at(&wanted))
     }
 
@@ -301,6 +314,9 @@ impl DebugSession {
         self.target()?.ask(&Request::Debug { agent: agent.clone(), order })?;
         if order == DebugOrder::Pause {
             return Ok(Value::Null);
+        }
+        if std::mem::take(&mut self.stops_on_entry) {
+            self.pause_at()?;
         }
         // The next look finds it paused again, or running.
         self.paused.remove(&agent);
@@ -479,8 +495,8 @@ fn stop_of(mind: &MindInfo, breakpoints: &SourceBreakpoints) -> Value {
     }
     let by = inside.paused_by.as_deref().unwrap_or_default();
     let description = format!("Paused by {by}");
-    if by == "a step" {
-        return json!({ "reason": "step", "description": description });
+    if let Some(reason) = [("a step", "step"), (ENTRY, "entry")].iter().find(|(text, _)| by == *text) {
+        return json!({ "reason": reason.1, "description": description });
     }
     if !by.starts_with("the breakpoint") {
         return json!({ "reason": "pause", "description": description });

@@ -56,6 +56,7 @@ pub fn dap(_arguments: &DapArguments) -> anyhow::Result<ExitCode> {
         let first = received.recv_timeout(LOOK_EVERY).ok();
         for input in first.into_iter().chain(received.try_iter()) {
             match input {
+                AdapterInput::Closed(None) if session.has_ended() => return Ok(ExitCode::SUCCESS),
                 AdapterInput::Closed(fault) => {
                     session.end();
                     // A client that goes without a word leaves nothing behind either.

@@ -67,6 +67,8 @@ pub struct LaunchArguments {
     pub env: std::collections::BTreeMap<String, String>,
     /// True to run without pauses.
     pub no_debug: bool,
+    /// True if each agent pauses before its first step.
+    pub stop_on_entry: bool,
 }
 
 /// Arguments of `attach`: the options that choose a platform on this machine.
@@ -101,11 +103,18 @@ pub struct ClientSource {
     pub name: Option<String>,
 }
 
-/// Breakpoint that a client wants.
-#[derive(Debug, Deserialize)]
+/// Breakpoint that a client wants. Clients send empty texts for what they leave out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct WantedBreakpoint {
     /// Line.
     pub line: i64,
+    /// Formula that must hold.
+    pub condition: Option<String>,
+    /// Visits at which agents pause: `3`, `>= 3`, `% 3`.
+    pub hit_condition: Option<String>,
+    /// Text to print instead of a pause.
+    pub log_message: Option<String>,
 }
 
 /// Arguments of `setExceptionBreakpoints`.
@@ -181,6 +190,9 @@ pub struct DisconnectArguments {
 pub fn capabilities() -> Value {
     json!({
         "supportsConfigurationDoneRequest": true,
+        "supportsConditionalBreakpoints": true,
+        "supportsHitConditionalBreakpoints": true,
+        "supportsLogPoints": true,
         "supportsEvaluateForHovers": true,
         "supportsExceptionInfoRequest": true,
         "supportsSteppingGranularity": true,
@@ -208,7 +220,9 @@ pub const ALL: &str = "all";
 
 /// Returns the response to a request.
 pub fn response(request: &ClientMessage, outcome: anyhow::Result<Value>) -> Value {
-    let base = |is_done: bool| json!({ "type": "response", "request_seq": request.seq, "command": request.command, "success": is_done });
+    let (number, command) = (request.seq, &request.command);
+    let base =
+        |is_done: bool| json!({ "type": "response", "request_seq": number, "command": command, "success": is_done });
     match outcome {
         Ok(body) => {
             let mut response = base(true);

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
+use whimbrel_bdi::check_breakpoint;
 use whimbrel_operator::{PlanSteps, SourceLines};
-use whimbrel_platform::inspection::ProgramLine;
+use whimbrel_platform::inspection::{DebuggerLine, HitCount, ProgramLine};
 
-use super::protocol;
+use super::protocol::{self, WantedBreakpoint};
 
 /// Names of programs that a refusal lists.
 const NAMED_MAX: usize = 6;
@@ -19,8 +20,60 @@ pub struct SourceBreakpoint {
     pub id: i64,
     /// Line that the client wanted.
     pub wanted: u32,
+    /// Condition, count and text that the client wanted, or the reason why they cannot be used.
+    when: Result<PauseCondition, String>,
     /// Place, and whether it is another line; or the reason why there is none.
     pub place: Result<ProgramLine, String>,
+}
+
+/// Condition, count of visits, and text to print instead of a pause.
+#[derive(Clone, Debug, Default)]
+struct PauseCondition {
+    condition: Option<String>,
+    hits: Option<HitCount>,
+    log: Option<String>,
+}
+
+impl SourceBreakpoint {
+    /// Returns the line at which agents are to pause, and when.
+    fn line(&self) -> Option<DebuggerLine> {
+        let (at, when) = (self.place.clone().ok()?, self.when.clone().ok()?);
+        Some(DebuggerLine { at, condition: when.condition, hits: when.hits, log: when.log })
+    }
+}
+
+impl PauseCondition {
+    fn read(wanted: &WantedBreakpoint) -> Result<Self, String> {
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let hits = given(&wanted.hit_condition).map(|text| hit_count(&text)).transpose()?;
+        let line = DebuggerLine {
+            condition: given(&wanted.condition),
+            hits,
+            log: given(&wanted.log_message),
+            ..DebuggerLine::default()
+        };
+        check_breakpoint(&line)?;
+        Ok(Self { condition: line.condition, hits, log: line.log })
+    }
+}
+
+/// Reads a count of visits, as editors let people write it: a number, perhaps behind a comparison or `%`.
+fn hit_count(text: &str) -> Result<HitCount, String> {
+    let (order, number) = text.trim().split_at(text.trim().find(|c: char| c.is_ascii_digit()).unwrap_or(0));
+    let number: u64 = number.parse().map_err(|_| unreadable_count(text))?;
+    Ok(match order.trim_end() {
+        "" | "=" | "==" => HitCount::Exactly(number),
+        ">=" => HitCount::AtLeast(number),
+        ">" => HitCount::AtLeast(number.saturating_add(1)),
+        "<=" => HitCount::AtMost(number),
+        "<" => HitCount::AtMost(number.saturating_sub(1)),
+        "%" if number > 0 => HitCount::Every(number),
+        _ => return Err(unreadable_count(text)),
+    })
+}
+
+fn unreadable_count(text: &str) -> String {
+    format!("{text} is no count of visits: write 3 for the third, >= 3 from the third on, % 3 for each third")
 }
 
 /// Files of the society that is debugged, and the breakpoints in them.
@@ -53,21 +106,21 @@ impl SourceBreakpoints {
     }
 
     /// Replaces the breakpoints of a file.
-    pub fn set(&mut self, path: &Path, lines: &[u32]) -> Vec<SourceBreakpoint> {
+    pub fn set(&mut self, path: &Path, lines: &[(u32, WantedBreakpoint)]) -> Vec<SourceBreakpoint> {
         let mut set = Vec::new();
-        for line in lines {
+        for (line, wanted) in lines {
             self.last_id += 1;
-            set.push(SourceBreakpoint { id: self.last_id, wanted: *line, place: place_in(&self.files, path, *line) });
+            let (when, place) = (PauseCondition::read(wanted), place_in(&self.files, path, *line));
+            set.push(SourceBreakpoint { id: self.last_id, wanted: *line, when, place });
         }
         self.set.insert(path.to_owned(), set.clone());
         set
     }
 
     /// Returns the lines at which agents are to pause.
-    pub fn lines(&self) -> Vec<ProgramLine> {
-        let mut lines: Vec<ProgramLine> =
-            self.set.values().flatten().filter_map(|breakpoint| breakpoint.place.clone().ok()).collect();
-        lines.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
+    pub fn lines(&self) -> Vec<DebuggerLine> {
+        let mut lines: Vec<DebuggerLine> = self.set.values().flatten().filter_map(SourceBreakpoint::line).collect();
+        lines.sort_by(|one, other| (&one.at.file, one.at.line).cmp(&(&other.at.file, other.at.line)));
         lines.dedup();
         lines
     }
@@ -77,12 +130,14 @@ impl SourceBreakpoints {
         self.set.values().flatten().any(|breakpoint| breakpoint.place.is_err())
     }
 
-    /// Returns the numbers of the breakpoints at a place.
+    /// Returns the numbers of the breakpoints at a place, without log points.
     pub fn ids_at(&self, file: &str, line: u32) -> Vec<i64> {
         let is_there = |place: &ProgramLine| place.file == file && place.line == line;
         let all = self.set.values().flatten();
-        let mut ids: Vec<i64> =
-            all.filter(|it| it.place.as_ref().is_ok_and(is_there)).map(|breakpoint| breakpoint.id).collect();
+        let mut ids: Vec<i64> = all
+            .filter(|it| it.line().is_some_and(|line| line.log.is_none() && is_there(&line.at)))
+            .map(|breakpoint| breakpoint.id)
+            .collect();
         ids.sort_unstable();
         ids
     }
@@ -103,8 +158,8 @@ impl SourceBreakpoints {
 
     /// Returns a breakpoint as clients know it. `offset` is added to lines.
     pub fn shown(&self, breakpoint: &SourceBreakpoint, offset: i64) -> Value {
-        let SourceBreakpoint { id, wanted, place } = breakpoint;
-        match place {
+        let SourceBreakpoint { id, wanted, when, place } = breakpoint;
+        match when.as_ref().and(place.as_ref()).map_err(|why| when.as_ref().err().unwrap_or(why)) {
             Ok(ProgramLine { file, line }) => {
                 let mut shown = json!({
                     "id": id, "verified": true, "line": i64::from(*line) + offset, "source": self.source(file),
@@ -187,11 +242,30 @@ mod tests {
             SourceLines { file: "src/bob.asl".to_owned(), path: Some("/x/src/bob.asl".to_owned()), plans: vec![] };
         let mut breakpoints = SourceBreakpoints::default();
         breakpoints.set_files(vec![file]);
-        let set = breakpoints.set(Path::new("/x/amy.asl"), &[1]);
+        let at = |line| [(line, WantedBreakpoint::default())];
+        let set = breakpoints.set(Path::new("/x/amy.asl"), &at(1));
         let shown = breakpoints.shown(&set[0], 0);
         assert_eq!(shown["verified"], false);
         assert_eq!(shown["message"], "no agent of this society runs amy.asl; its programs: bob.asl");
-        let set = breakpoints.set(Path::new("/x/src/bob.asl"), &[7]);
+        let set = breakpoints.set(Path::new("/x/src/bob.asl"), &at(7));
         assert_eq!(set[0].place, Err("no plan of bob.asl has a step in line 7 or after it".to_owned()));
+    }
+
+    #[test]
+    fn counts_are_read_as_written() {
+        for (text, expected) in [
+            ("3", HitCount::Exactly(3)),
+            (" == 3", HitCount::Exactly(3)),
+            (">= 3", HitCount::AtLeast(3)),
+            (">3", HitCount::AtLeast(4)),
+            ("<= 3", HitCount::AtMost(3)),
+            ("< 3", HitCount::AtMost(2)),
+            ("%3", HitCount::Every(3)),
+        ] {
+            assert_eq!(hit_count(text), Ok(expected), "{text}");
+        }
+        for text in ["", "three", "3 times", "~3", "%0", "-3"] {
+            assert!(hit_count(text).is_err_and(|why| why.contains("no count of visits")), "{text}");
+        }
     }
 }
