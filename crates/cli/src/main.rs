@@ -39,19 +39,24 @@ Commands:  whimbrel --help";
 
 /// Says how to begin.
 fn begin_with() -> ExitCode {
-    match terminal::screen::print(FIRST_STEPS) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
-    }
+    print_help(FIRST_STEPS).map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
 }
 
 /// Returns the command line, with the help that these words ask for.
 fn command_for(words: &[String]) -> clap::Command {
     let whole = arguments::asks_for_all(words);
-    let command = arguments::with_summary(arguments::with_help(CommandLine::command(), whole), whole);
-    match arguments::color_of_help(words) {
-        Some(choice) => command.color(choice),
-        None => command,
+    arguments::with_summary(arguments::with_help(CommandLine::command(), whole), whole)
+}
+
+/// Prints a help text or the version. An error is reported, unless the reader has read enough.
+fn print_help(text: &str) -> Result<(), ()> {
+    let printed = terminal::screen::print(text.strip_suffix('\n').unwrap_or(text)).map_err(anyhow::Error::from);
+    match printed {
+        Err(error) if !terminal::screen::is_output_closed(&error) => {
+            terminal::complain(&error);
+            Err(())
+        }
+        _ => Ok(()),
     }
 }
 
@@ -63,11 +68,16 @@ fn typed() -> CommandLine {
     let typed = misplaced.map_or_else(|| command.try_get_matches_from_mut(std::env::args_os()), Err);
     let exit = |error: clap::Error| -> ! {
         let error = arguments::faults::explained(error, &words);
-        let _ = error.print();
-        if error.use_stderr() {
-            whimbrel_terminal::advise(&error.to_string());
+        if let Some(color) = arguments::color_in(&words) {
+            color.apply();
         }
-        std::process::exit(error.exit_code())
+        let text = error.render().ansi().to_string();
+        if error.use_stderr() {
+            terminal::complain_styled(&text);
+            terminal::advise(&error.to_string());
+            std::process::exit(error.exit_code())
+        }
+        std::process::exit(i32::from(print_help(&text).is_err()))
     };
     let typed = typed.unwrap_or_else(|error| exit(error));
     CommandLine::from_arg_matches(&typed).unwrap_or_else(|error| exit(error))

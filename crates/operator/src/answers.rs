@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use whimbrel_platform::advice::Advice;
+use whimbrel_platform::plain_text::with_short_words;
 
 use super::agents::AgentsFound;
 use super::devices::DevicesFound;
@@ -248,7 +249,8 @@ pub struct Refusal {
 impl Refusal {
     /// Makes a refusal that names no other node.
     pub fn new(reason: Reason, text: impl Into<String>) -> Self {
-        Self { reason, text: text.into(), node: None }
+        // Names in it are as long as their writers chose.
+        Self { reason, text: with_short_words(&text.into()).into_owned(), node: None }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::limits::{LOGGED_TEXT_BYTES_MAX, PRINTED_TEXT_BYTES_MAX};
+use crate::limits::{LOGGED_TEXT_BYTES_MAX, PRINTED_TEXT_BYTES_MAX, SHOWN_WORD_BYTES_MAX};
 
 /// Returns true if a character can act on a terminal, or on a reader of lines. These are controls, line ends, changes
 /// of text direction, and characters without width. Joiners of emoji and scripts (U+200C, U+200D) act on neither.
@@ -42,6 +42,26 @@ pub fn shortened(text: &str, bytes: usize) -> Cow<'_, str> {
     format!("{}… ({} bytes more)", text.get(..at).unwrap_or_default(), text.len() - at).into()
 }
 
+/// Cuts the middle out of each word of a text that is longer than an error shows: names and other words that somebody
+/// chose. The blanks between words stay.
+pub fn with_short_words(text: &str) -> Cow<'_, str> {
+    let is_long = |word: &str| word.len() > SHOWN_WORD_BYTES_MAX;
+    if !text.split(char::is_whitespace).any(is_long) {
+        return text.into();
+    }
+    let cut = |word: &str| {
+        let (head, tail) = (SHOWN_WORD_BYTES_MAX / 2, SHOWN_WORD_BYTES_MAX / 4);
+        let head = word.get(..word.floor_char_boundary(head)).unwrap_or_default();
+        let tail = word.get(word.ceil_char_boundary(word.len() - tail)..).unwrap_or_default();
+        format!("{head}… ({} bytes) …{tail}", word.len() - head.len() - tail.len())
+    };
+    let words = text.split_inclusive(char::is_whitespace).map(|word| match is_long(word.trim_end()) {
+        true => format!("{}{}", cut(word.trim_end()), word.get(word.trim_end().len()..).unwrap_or_default()),
+        false => word.to_owned(),
+    });
+    words.collect::<String>().into()
+}
+
 /// Makes a line safe to show that an agent prints: cut, and escaped for pipes and files, too.
 pub fn printable(text: &str) -> String {
     tame(&shortened(text, PRINTED_TEXT_BYTES_MAX))
@@ -55,6 +75,16 @@ pub fn loggable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_word_keeps_both_ends() {
+        let name = format!("b{}é", "o".repeat(5_000));
+        let shown = with_short_words(&format!("no agent\nnamed {name}: ask")).into_owned();
+        let wanted = format!("no agent\nnamed b{}… (4812 bytes) …{}é: ask", "o".repeat(127), "o".repeat(61));
+        assert_eq!(shown, wanted);
+        let whole = "a ".repeat(5_000);
+        assert_eq!(with_short_words(&whole), whole);
+    }
 
     #[test]
     fn line_breaks_and_escapes_are_escaped() {

@@ -10,4 +10,4 @@ pub mod screen;
 pub mod stopping;
 pub mod table;
 
-pub use lines::{AgentLines, advise, complain, note, notes, say_line, show, style_of};
+pub use lines::{AgentLines, advise, complain, complain_styled, note, notes, say_line, show, style_of};

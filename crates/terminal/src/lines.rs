@@ -12,7 +12,7 @@ use whimbrel::node::Notes;
 use whimbrel_acl::Aid;
 use whimbrel_bdi::syntax::{Diagnostic, SourceText, render};
 use whimbrel_platform::limits::LOGGED_TEXT_BYTES_MAX;
-use whimbrel_platform::plain_text::{harmless, loggable, printable, shortened};
+use whimbrel_platform::plain_text::{harmless, loggable, printable, shortened, with_short_words};
 use whimbrel_platform::services::LogLevel;
 use whimbrel_runtime::Output;
 
@@ -122,6 +122,11 @@ fn say(text: std::fmt::Arguments<'_>) {
     }
 }
 
+/// Reports a wrong command line, as clap words it.
+pub fn complain_styled(text: &str) {
+    say(format_args!("{}", with_short_words(text)));
+}
+
 /// Writes a line to standard error, unchanged.
 pub fn say_line(line: &str) {
     say(format_args!("{line}\n"));
@@ -131,7 +136,7 @@ pub fn say_line(line: &str) {
 pub fn complain(error: &anyhow::Error) {
     let style = Style::new().bold().fg_color(Some(AnsiColor::Red.into()));
     let text = format!("{error:#}");
-    say(format_args!("{style}error{style:#}: {}\n", printable(&text)));
+    say(format_args!("{style}error{style:#}: {}\n", printable(&with_short_words(&text))));
     advise(&text);
 }
 
@@ -145,7 +150,7 @@ pub fn advise(words: &str) {
 
 /// Says something that is not an agent's business. Names that others gave themselves may be in it.
 pub fn note(text: &str) {
-    let text = harmless(&shortened(text, LOGGED_TEXT_BYTES_MAX));
+    let text = harmless(&shortened(&with_short_words(text), LOGGED_TEXT_BYTES_MAX));
     let style = Style::new().dimmed();
     let break_line = if std::io::stderr().is_terminal() { "\n" } else { "" };
     say(format_args!("{break_line}{style}whimbrel: {text}{style:#}\n"));

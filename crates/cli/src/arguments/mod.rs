@@ -164,16 +164,12 @@ impl Color {
     }
 }
 
-/// Returns whether help and errors of the command line are coloured, if these words say so.
-pub fn color_of_help(words: &[String]) -> Option<clap::ColorChoice> {
+/// Returns the use of colours in help and errors of the command line, if these words choose one.
+pub fn color_in(words: &[String]) -> Option<Color> {
     let of = |value: &str| Color::from_str(value, true).ok();
     let apart = words.iter().zip(words.iter().skip(1)).find(|(option, _)| *option == "--color");
     let joined = words.iter().find_map(|word| word.strip_prefix("--color="));
-    Some(match apart.map(|(_, value)| value.as_str()).or(joined).and_then(of)? {
-        Color::Auto => clap::ColorChoice::Auto,
-        Color::Always => clap::ColorChoice::Always,
-        Color::Never => clap::ColorChoice::Never,
-    })
+    apart.map(|(_, value)| value.as_str()).or(joined).and_then(of)
 }
 
 #[cfg(test)]

@@ -69,16 +69,34 @@ pub struct RunArguments {
     pub standby: bool,
     /// Time without a sign of life after which another node is declared dead [default: 3s]. A node declared dead by
     /// mistake is stopped, and nothing is lost.
-    #[arg(long, value_name = "TIME", requires = "store", value_parser = whimbrel::duration::parse_takeover, help_heading = NODES)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        requires = "store",
+        value_parser = whimbrel::duration::parse_takeover,
+        help_heading = NODES
+    )]
     pub takeover: Option<Duration>,
     /// Unique name of this node, with `--store` or `--listen` [default: n1, n2, ...].
     #[arg(long, value_name = "NAME", conflicts_with = "nodes", help_heading = NODES)]
     pub name: Option<String>,
     /// Capacity of this node relative to others; agents are shared out in proportion [default: measured at the start].
-    #[arg(long, value_name = "N", requires = "store", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = NODES)]
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "store",
+        value_parser = clap::value_parser!(u32).range(1..=1_000_000),
+        help_heading = NODES
+    )]
     pub weight: Option<u32>,
     /// Emulate the formats of an earlier release towards other nodes, to test upgrades.
-    #[arg(long, hide = true, value_name = "LEVEL", requires = "store", value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL)))]
+    #[arg(
+        long,
+        hide = true,
+        value_name = "LEVEL",
+        requires = "store",
+        value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL))
+    )]
     pub level: Option<u32>,
     /// Remove agents from memory after this time without work. Their next message or timer brings them back. Only for
     /// durable societies. In the project, `passivate="10m"` sets this for one agent, and `passivate="never"` excludes
@@ -109,7 +127,15 @@ pub struct RunArguments {
     pub trace: bool,
     /// Print a table at the end: agents, messages by performative, awards, time. `--summary=json` prints one line of
     /// JSON.
-    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "table", help_heading = LOOKING)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "table",
+        help_heading = LOOKING
+    )]
     pub summary: Option<SummaryForm>,
     /// Number of threads that run agents [default: number of cores].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]

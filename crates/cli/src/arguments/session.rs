@@ -29,7 +29,12 @@ pub struct AgentPortArguments {
     #[arg(long, value_name = "FILE")]
     pub agent_tokens: Option<PathBuf>,
     /// Maximum number of agents of one session, at the agent port or over HTTP.
-    #[arg(long, value_name = "N", default_value_t = SESSION_AGENTS_DEFAULT, value_parser = value_parser!(u32).range(1..=i64::from(SESSION_AGENTS_MAX)))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = SESSION_AGENTS_DEFAULT,
+        value_parser = value_parser!(u32).range(1..=i64::from(SESSION_AGENTS_MAX))
+    )]
     pub session_agents: u32,
     /// Maximum average of messages per second of one session. A message to several agents counts once for each. Faster
     /// senders are slowed down.

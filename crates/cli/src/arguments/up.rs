@@ -43,7 +43,12 @@ pub struct UpArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), help_heading = NODES)]
     pub weight: Option<u32>,
     /// Emulate the formats of an earlier release towards other nodes, to test upgrades.
-    #[arg(long, hide = true, value_name = "LEVEL", value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL)))]
+    #[arg(
+        long,
+        hide = true,
+        value_name = "LEVEL",
+        value_parser = clap::value_parser!(u32).range(i64::from(LEVEL) - 1..=i64::from(LEVEL))
+    )]
     pub level: Option<u32>,
     /// Label of this node, for example `gpu`. Agents with `[label=gpu]` in the project run only on nodes with that
     /// label. May be given several times.

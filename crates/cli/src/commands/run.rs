@@ -44,6 +44,9 @@ use whimbrel_terminal::{AgentLines, notes};
 
 /// Performs `whimbrel run`.
 pub fn run(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
+    if arguments.guarding.evidence.is_some() && arguments.security != Some(SecurityLevel::Signed) {
+        bail!("--evidence needs signed messages: give --security signed");
+    }
     if arguments.nodes.is_some_and(|count| count > 1) && arguments.node.is_none() && !is_supervised() {
         return supervise();
     }

@@ -331,6 +331,13 @@ fn signed_conversation_verifies_offline() {
     let tampered = scratch.run(&["verify", "deal.json", "--authority", "kept/authority.pem"]);
     assert_eq!(tampered.err, "error: deal.json is no valid evidence: entry 1: its signature is not that of ping\n");
     assert_eq!(tampered.code, Some(1));
+    let alone = scratch.run(&["run", "x.mas2j", "--evidence", "unsigned"]);
+    assert!(
+        alone.err.starts_with("error: --evidence needs signed messages: give --security signed\n"),
+        "{}",
+        alone.err
+    );
+    assert!(alone.code == Some(1) && !scratch.path().join("unsigned").exists());
     let unsigned = scratch.run(&["run", "x.mas2j", "--nodes", "2", "--evidence", "kept"]);
     assert!(unsigned.err.contains("give --security signed") && unsigned.code == Some(1), "{}", unsigned.err);
 }

@@ -38,7 +38,9 @@ fn into_closed_pipe(site: &SocietyFolder, arguments: &[&str]) -> (Option<i32>, S
 fn closed_output_ends_quietly() {
     let site = site();
     let _running = site.start(&["run", "shop.mas2j"], 1);
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 9] = [
+        &["--help"],
+        &["run", "--help-all"],
         &["check", "--json", "shop.mas2j"],
         &["check", "--sarif", "shop.mas2j"],
         &["completions", "bash"],
@@ -56,7 +58,12 @@ fn closed_output_ends_quietly() {
 fn full_output_is_an_error() {
     let site = site();
     let _running = site.start(&["run", "shop.mas2j"], 1);
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 11] = [
+        &[],
+        &["--help"],
+        &["--version"],
+        &["help", "run"],
+        &["ps", "--help-all"],
         &["check", "--json", "shop.mas2j"],
         &["completions", "bash"],
         &["ask", "bob", "stock(X, N)"],
@@ -68,6 +75,37 @@ fn full_output_is_an_error() {
         let (code, said) = into_full_disk(&site, command);
         assert!(code == Some(1) && said.starts_with("error: cannot write to standard output: "), "{command:?}: {said}");
     }
+}
+
+#[test]
+fn long_word_is_cut_in_errors() {
+    let site = site();
+    let _running = site.start(&["run", "shop.mas2j"], 1);
+    let name = "b".repeat(50_000);
+    let commands: [&[&str]; 7] = [
+        &["mind", &name],
+        &["kill", &name],
+        &["achieve", "bob", &format!("go({name}")],
+        &["run", &name],
+        &["run", "shop.mas2j", "--nodes", &name],
+        &["run", "shop.mas2j", &format!("--{name}")],
+        &[&name],
+    ];
+    for command in commands {
+        let refused = site.see(command);
+        assert!(refused.err.contains(" bytes) …") && refused.code != Some(0), "{:?}", command.first());
+        assert!(refused.err.len() < 3_000, "{:?}: {} bytes", command.first(), refused.err.len());
+    }
+}
+
+#[test]
+fn hint_names_only_files_that_exist() {
+    let site = site();
+    assert!(
+        site.see(&["run", "shop.asl"]).err.starts_with("error: there is no file shop.asl; did you mean shop.mas2j?\n")
+    );
+    std::fs::remove_file(site.scratch.path().join("shop.mas2j")).unwrap();
+    assert!(site.see(&["run", "shop.asl"]).err.starts_with("error: there is no file shop.asl\n"));
 }
 
 #[test]

@@ -84,6 +84,8 @@ pub const NODE_NAME_BYTES_MAX: usize = 64;
 pub const LOGGED_TEXT_BYTES_MAX: usize = 2 << 10;
 /// Bytes that an agent prints at once, or that a command shows of one message; the rest is only counted.
 pub const PRINTED_TEXT_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a word, such as the name of an agent, that an error shows; of a longer one it shows both ends.
+pub const SHOWN_WORD_BYTES_MAX: usize = 256;
 /// Seconds' worth of its quota that a family of agents may print at once.
 pub const PRINTED_BURST_S: u64 = 64;
 /// Bytes that the agents of a node may print in a second before printing quotas apply.
