@@ -13,6 +13,7 @@ import { Empty, Name, Performative, State } from "../parts/text.js";
 import { VirtualList } from "../parts/virtual.js";
 import { agents, go, agentMoves, live, mind, order, route } from "../session.js";
 import { usePageMind } from "../page-mind.js";
+import { Grid } from "./grid.js";
 import { AgentOutput } from "./output.js";
 import { LastMove, move, nodesExcept } from "./places.js";
 import { fileName, Source } from "./source.js";
@@ -106,12 +107,14 @@ function Chooser({ chosen }: { readonly chosen: string }) {
 }
 
 function Opaque({ info }: { readonly info: MindInfo }) {
+  const grid = (info.details ?? []).find(({ name }) => name === "grid");
   return (
     <section class="panel is-fill">
       <MindHead info={info} />
       {(info.details ?? []).length > 0 ? (
         <div class="part-body details">
-          <Facts of={(info.details ?? []).map(({ name, value }) => [visible(name, 60), visible(value, 400)] as const)} />
+          {grid === undefined ? null : <Grid rows={grid.value} />}
+          <Facts of={(info.details ?? []).filter((detail) => detail !== grid).map(({ name, value }) => [visible(name, 60), visible(value, 400)] as const)} />
         </div>
       ) : null}
       {info.kind === "session" ? (
