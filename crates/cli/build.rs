@@ -5,11 +5,21 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Examples that run with the program alone.
-const EXAMPLES: [&str; 9] =
-    ["ants", "auction", "blocks", "classroom", "contract-net", "domestic-robot", "long-plan", "roaming", "sensors"];
+const EXAMPLES: [&str; 10] = [
+    "ants",
+    "auction",
+    "blocks",
+    "classroom",
+    "contract-net",
+    "domestic-robot",
+    "gridworld",
+    "long-plan",
+    "roaming",
+    "sensors",
+];
 
 /// Endings of the files of an example.
-const ENDINGS: [&str; 8] = ["asl", "mas2j", "md", "html", "js", "css", "json", "toml"];
+const ENDINGS: [&str; 9] = ["asl", "mas2j", "md", "html", "js", "css", "json", "toml", "py"];
 
 fn main() -> io::Result<()> {
     let folder = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default()).join("../../examples");

@@ -154,7 +154,7 @@ for (const path of typed) {
   test(`${path} works as typed`, { timeout: 10 * PATIENCE_MS }, async () => {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-guide-"));
     const blocks = blocksOf(path);
-    const environment = { ...process.env, PATH: `${dirname(program)}:${join(root, ".cache/nats/bin")}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "127.0.0.1:0", WHIMBREL_RUN_DIR: join(folder, "run") };
+    const environment = { ...process.env, PATH: `${dirname(program)}:${join(root, ".cache/nats/bin")}:${process.env.PATH}`, HOME: folder, WHIMBREL_HTTP: "127.0.0.1:0", WHIMBREL_RUN_DIR: join(folder, "run"), PYTHONPATH: join(root, "sdk/python/src") };
     const port = await freePort();
     const runFolder = join(folder, "run");
     mkdirSync(runFolder, { mode: 0o700 });

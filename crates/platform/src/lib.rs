@@ -22,6 +22,7 @@ pub mod duration;
 mod end_reason;
 pub mod environment;
 pub mod events;
+pub mod foreign_actions;
 pub mod growth;
 pub mod inspection;
 pub mod limits;

@@ -10,6 +10,7 @@ use crate::ams::NameFault;
 use crate::audit::{Act, Party, Refused};
 use crate::df::RegisterError;
 use crate::environment::{ActError, NodeEnvironment};
+use crate::foreign_actions::SharedForeignActions;
 use crate::limits::AGENTS_ELSEWHERE_BYTES_MAX;
 use crate::policy::{Action, Policy, Principal, Verdict};
 use crate::storage::NodeStorage;
@@ -168,6 +169,11 @@ pub trait Services: Send + Sync {
 
     /// Returns the environment of this name, on which agents can act if the policy grants it.
     fn environment(&self, _name: &str) -> Option<Arc<dyn NodeEnvironment>> {
+        None
+    }
+
+    /// Returns the host of foreign actions (`py.fun`); `None` if this platform has none.
+    fn foreign_actions(&self) -> Option<SharedForeignActions> {
         None
     }
 

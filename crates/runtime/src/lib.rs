@@ -69,7 +69,7 @@ pub use ending::Remains;
 pub use external_calls::AskError;
 pub use health::{FullMailbox, NodeHealth, QuotaEnd, StillNode};
 pub use latency::Percentiles;
-pub use loader::{CodeFound, NoPrograms, ProgramLoader};
+pub use loader::{CodeFound, NoPrograms, PlatformAccess, ProgramLoader};
 pub use memory::{limit_bytes, resident_bytes};
 pub use node::cluster::{Adopted, KillOutcome, NotAdopted, NotYielded, ServeError};
 pub use node::latency::LatencyWatch;

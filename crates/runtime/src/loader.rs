@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{Symbol, Value};
+use whimbrel_acl::{AclMessage, Aid, Symbol, Value};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{CodeHash, Origin, State};
+use whimbrel_platform::foreign_actions::SharedForeignActions;
 use whimbrel_platform::mobility::FetchError;
+use whimbrel_platform::services::LogLevel;
 use whimbrel_platform::{AgentBody, Time};
 
 /// Location of the code of an agent that comes from another node.
@@ -17,6 +19,19 @@ pub enum CodeFound {
     Foreign,
     /// The code is not in use here.
     Missing,
+}
+
+/// Access to a platform for threads that its loader started. It does not keep the platform running; once that has
+/// ended, nothing happens.
+pub trait PlatformAccess: Send + Sync {
+    /// Sends a message.
+    fn send(&self, message: Box<AclMessage>);
+
+    /// Prints a line of an agent's output.
+    fn print(&self, agent: Aid, text: &str);
+
+    /// Notes something about an agent for its operator.
+    fn log(&self, agent: Aid, level: LogLevel, text: &str);
 }
 
 /// Port that finds program files, compiles them, and makes agents of them. The runtime knows no language; the program
@@ -102,6 +117,14 @@ pub trait ProgramLoader: Send + Sync {
         files.sort_unstable();
         files
     }
+
+    /// Returns the host of foreign actions that programs call (`py.fun`), if there is one.
+    fn foreign_actions(&self) -> Option<SharedForeignActions> {
+        None
+    }
+
+    /// Gives access to the platform that runs the loader's programs. Called once, before there are agents.
+    fn attach(&self, _platform: Box<dyn PlatformAccess>) {}
 
     /// Writes text to a file that a program names.
     ///

@@ -1,7 +1,7 @@
 //! Platform in this process: building it, talking to it from outside, ending it.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use whimbrel_acl::{AclMessage, Aid, MessageBody, Name, Performative, Symbol, Value, sym};
@@ -18,7 +18,7 @@ use whimbrel_platform::inspection::{DebuggerSetup, Inspection, Instruction, Look
 use whimbrel_platform::mobility::{HopError, HopMode, HopRequest};
 use whimbrel_platform::output_log::{OutputLine, OutputPage};
 use whimbrel_platform::policy::{Action, Policy, Principal};
-use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError};
+use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel};
 use whimbrel_platform::session::SessionHost;
 use whimbrel_platform::storage::NodeStorage;
 use whimbrel_platform::store::{Epoch, Journal, Partition};
@@ -35,7 +35,7 @@ use crate::ending::Remains;
 use crate::external_calls::{AskError, ExternalCalls};
 use crate::guard::Guard;
 use crate::health::NodeHealth;
-use crate::loader::{NoPrograms, ProgramLoader};
+use crate::loader::{NoPrograms, PlatformAccess, ProgramLoader};
 use crate::mobility::HopJob;
 use crate::native_body::NativeBody;
 use crate::node::cluster::{Adopted, KillOutcome, NotYielded, ServeError};
@@ -68,6 +68,33 @@ const CENSUS_PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Platform {
     inner: Arc<Inner>,
+}
+
+/// Handle that does not keep a platform running.
+struct WeakPlatform {
+    inner: Weak<Inner>,
+}
+
+impl WeakPlatform {
+    fn with(&self, work: impl FnOnce(&Platform)) {
+        if let Some(inner) = self.inner.upgrade() {
+            work(&Platform { inner });
+        }
+    }
+}
+
+impl PlatformAccess for WeakPlatform {
+    fn send(&self, message: Box<AclMessage>) {
+        self.with(|platform| platform.send(message));
+    }
+
+    fn print(&self, agent: Aid, text: &str) {
+        self.with(|platform| platform.services().print(agent, text));
+    }
+
+    fn log(&self, agent: Aid, level: LogLevel, text: &str) {
+        self.with(|platform| platform.services().log(agent, level, text));
+    }
 }
 
 struct Inner {
@@ -283,6 +310,7 @@ impl PlatformBuilder {
                 external_calls: OnceLock::new(),
             }),
         };
+        platform.node().loader.attach(Box::new(WeakPlatform { inner: Arc::downgrade(&platform.inner) }));
         // Their names are free: there are no other agents yet.
         let _ = platform.spawn_kind(sym::AMS, AgentKind::Service, Box::new(AmsAgent));
         let _ = platform.spawn_kind(sym::DF, AgentKind::Service, Box::new(DfAgent));

@@ -10,6 +10,7 @@ use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::audit::{Act, RefusalReason, Refused};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::environment::NodeEnvironment;
+use whimbrel_platform::foreign_actions::SharedForeignActions;
 use whimbrel_platform::policy::{Action, Policy, Principal};
 use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError, OffloadedWork};
@@ -256,6 +257,10 @@ impl Services for NodeServices {
 
     fn environment(&self, name: &str) -> Option<Arc<dyn NodeEnvironment>> {
         self.node.environments.named(name)
+    }
+
+    fn foreign_actions(&self) -> Option<SharedForeignActions> {
+        self.node.loader.foreign_actions()
     }
 
     fn storage(&self) -> Option<&NodeStorage> {

@@ -54,7 +54,7 @@
 //! | find agents and services | [`directory`] |
 //! | move agents between nodes | [`mobility`] |
 //! | run AgentSpeak projects | [`society`]; below it [`projects`], [`programs`], [`guests`], [`files`] |
-//! | give agents things to act on | [`environment`], [`documents`] |
+//! | give agents things to act on | [`environment`], [`documents`], [`python`] |
 //! | watch a platform | [`observation`] |
 //! | make a node with links, stores, ports | [`node`], [`policy`], [`refusals`], [`agent_storage`], [`code_cache`] |
 //! | make a node of a cluster | [`cluster`] |
@@ -101,6 +101,7 @@ pub mod policy;
 pub mod prelude;
 pub mod programs;
 pub mod projects;
+pub mod python;
 pub mod refusals;
 pub mod society;
 #[cfg(unix)]

@@ -12,16 +12,18 @@ use whimbrel_bdi::{AgentConfig, Bundle, Loaded, ProgramError, plan_lines};
 use whimbrel_operator::{PlanSteps, SourceLines};
 use whimbrel_platform::ams::AgentKind;
 use whimbrel_platform::durable::{CodeHash, Origin, State};
+use whimbrel_platform::foreign_actions::SharedForeignActions;
 use whimbrel_platform::inspection::QuotaSeen;
 use whimbrel_platform::limits::{CODE_BYTES_MAX, CODES_TOLD_MAX, PROGRAMS_TOLD_MAX};
 use whimbrel_platform::mobility::FetchError;
 use whimbrel_platform::{AgentBody, Time};
-use whimbrel_runtime::{CodeFound, ProgramLoader};
+use whimbrel_runtime::{CodeFound, PlatformAccess, ProgramLoader};
 
 use crate::code_cache::{CodeCache, Form};
 use crate::files::{SourceReadError, Sources};
 use crate::foreign_programs::{Foreign, Made};
 use crate::guests::{GuestCode, GuestModules, is_module};
+use crate::python::PythonHost;
 
 /// Option of a new agent that names its program by hash. Projects cannot write a key with a space.
 const CODE: &str = "code of text";
@@ -84,12 +86,20 @@ pub struct Programs {
     is_strict: bool,
     /// Receiver of warnings about programs that are loaded while the society runs.
     reader: OnceLock<fn(&[Diagnostic])>,
+    /// Python of the project, if it has any.
+    python: OnceLock<Arc<PythonHost>>,
 }
 
 impl Programs {
     /// Programs that are found there. What comes from elsewhere is kept in that cache.
     pub fn new(sources: Sources, cache: Option<Arc<CodeCache>>) -> Self {
         Self { sources, guests: GuestModules::new(cache.clone()), cache, ..Self::default() }
+    }
+
+    /// Adds the project's Python, whose functions the programs may call.
+    pub fn add_python(&self, python: Arc<PythonHost>) {
+        // A project is read once.
+        let _ = self.python.set(python);
     }
 
     /// Makes files that cannot be included errors of their programs.
@@ -157,6 +167,16 @@ impl Programs {
             Some((_, Made::Program(image), _)) => Ok(Arc::clone(image)),
             _ => Err(format!("the program {path} is not kept any more")),
         }
+    }
+
+    /// Returns the folder of the project, unless it is built in.
+    pub fn folder(&self) -> Option<&Path> {
+        self.sources.project_folder()
+    }
+
+    /// Returns the file that the project names by `path`; the last place where one could be, if there is none.
+    pub fn find_file(&self, path: &str) -> PathBuf {
+        self.sources.find(path)
     }
 
     /// Returns a program's file as its project names it, whichever folder that is in.
@@ -635,6 +655,16 @@ impl ProgramLoader for SocietyLoader {
 
     fn admit_code(&self, origin: &Origin, bytes: Vec<u8>) -> Result<(), FetchError> {
         self.programs.admit(origin, bytes)
+    }
+
+    fn foreign_actions(&self) -> Option<SharedForeignActions> {
+        self.programs.python.get().map(|python| -> SharedForeignActions { Arc::clone(python) as _ })
+    }
+
+    fn attach(&self, platform: Box<dyn PlatformAccess>) {
+        if let Some(python) = self.programs.python.get() {
+            python.attach(platform);
+        }
     }
 
     fn read_source(&self, path: &str) -> Result<String, String> {

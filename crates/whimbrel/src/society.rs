@@ -24,6 +24,7 @@ use crate::environment::Environments;
 use crate::files::{SourceReadError, Sources, read_source};
 use crate::guests::{GuestCode, is_module};
 use crate::programs::{CompileError, Programs, SocietyLoader};
+use crate::python::{self, PythonEnvironment, PythonHost};
 
 /// The name of the agent that is the environment.
 pub const ENVIRONMENT: &str = "environment";
@@ -465,6 +466,7 @@ impl<'a> SocietyReader<'a> {
         let stem = file.file_stem().unwrap_or_default().to_string_lossy();
         let place = (Text::from(file.to_string_lossy()), Span::default());
         let entry = SocietyEntry::lone(&stem, self.code(&programs, &name, &place));
+        self.python(&Project::default(), &programs, &place.0);
         self.is_hopeless |= matches!(entry.code, AgentCode::Unknown(_));
         Society::of(programs, vec![entry])
     }
@@ -489,6 +491,7 @@ impl<'a> SocietyReader<'a> {
         let before = self.errors();
         let mut entries = Vec::new();
         entries.extend(self.environment(&project, &programs, &name));
+        self.python(&project, &programs, &name);
         self.is_hopeless |= self.errors() > before;
         let exists = !entries.is_empty() || self.host_environment.is_some();
         let environment = exists.then(|| Aid::local(ENVIRONMENT));
@@ -510,12 +513,35 @@ impl<'a> SocietyReader<'a> {
         Society { environment, workers, offers, ..Society::of(programs, entries) }
     }
 
+    /// Adds the project's Python: an environment, and functions that programs call.
+    fn python(&mut self, project: &Project, programs: &Programs, project_file: &Text) {
+        let class = match &project.environment {
+            Some(ProjectEnvironment::Host(class)) if *class.name == *python::CLASS => Some(class),
+            _ => None,
+        };
+        let Some(folder) = programs.folder() else { return };
+        match python::setup_of(class, folder, &|file| programs.find_file(file)) {
+            Ok(setup) => {
+                let host = Arc::new(PythonHost::new(setup));
+                if class.is_some() {
+                    self.host_environment = Some(Box::new(PythonEnvironment::new(Arc::clone(&host))));
+                }
+                programs.add_python(host);
+            }
+            Err(problem) => {
+                let span = class.map_or_else(Span::default, |class| class.span);
+                self.diagnostics.push(Diagnostic::error(project_file, span, problem, "named here"));
+            }
+        }
+    }
+
     fn environment(&mut self, project: &Project, programs: &Programs, project_file: &Text) -> Option<SocietyEntry> {
         match project.environment.as_ref()? {
             ProjectEnvironment::Program { file, class } => {
                 let code = self.code(programs, file, &(project_file.clone(), class.span));
                 Some(SocietyEntry::lone(ENVIRONMENT, code))
             }
+            ProjectEnvironment::Host(class) if *class.name == *python::CLASS => None,
             ProjectEnvironment::Host(class) => {
                 let (message, label) = match self.environments.make(class) {
                     Some(Ok(body)) => {

@@ -1,5 +1,7 @@
 //! Internal actions that a program calls.
 
+use whimbrel_platform::foreign_actions::is_foreign;
+
 use crate::syntax::{ActionId, QueryId, StepId, action_id};
 
 /// Internal action of a call. Programs know actions by their places in tables that stand above the engine.
@@ -9,6 +11,8 @@ pub enum InternalAction {
     Query(QueryId),
     /// A step action, which changes the agent.
     Step(StepId),
+    /// An action that the host carries out in another language (`py.fun`).
+    Foreign,
     /// The action does not take that many arguments.
     WrongCount,
     /// No action has this name.
@@ -23,6 +27,7 @@ impl InternalAction {
             Some((_, arity)) if !arity.contains(&count) => Self::WrongCount,
             Some((ActionId::Query(id), _)) => Self::Query(id),
             Some((ActionId::Step(id), _)) => Self::Step(id),
+            None if is_foreign(name) => Self::Foreign,
             None => Self::Unknown,
         }
     }

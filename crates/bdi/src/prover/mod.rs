@@ -2,6 +2,7 @@
 
 mod build;
 mod failure;
+mod foreign;
 mod query_call;
 mod shallow;
 mod solve;
@@ -10,5 +11,7 @@ pub use build::{
     build, build_annots, build_args, calls_nothing, match_expr, match_slot, number, plain_atom, push_plain_value,
 };
 pub use failure::{Failure, FailureText};
+use foreign::foreign_query;
+pub use foreign::no_foreign_host;
 pub use query_call::{ActionCall, NativeFunction, Queries, QueryAction, QueryAnswer};
 pub use solve::{Knowledge, Proof, SearchDecision, Solver, key, open_value, relate};

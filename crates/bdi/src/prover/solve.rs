@@ -13,8 +13,8 @@ use whimbrel_platform::{Services, Time, limits};
 
 use super::shallow::{Shallow, ShallowProof};
 use super::{
-    ActionCall, Failure, Queries, QueryAnswer, build, build_annots, build_args, match_expr, match_slot, number,
-    push_plain_value,
+    ActionCall, Failure, Queries, QueryAction, QueryAnswer, build, build_annots, build_args, foreign_query, match_expr,
+    match_slot, number, push_plain_value,
 };
 use crate::code::{
     CallExpr, CompiledRule, Expr, Formula, Function, FunctionExpr, Image, InternalAction, Key, RelationExpr, TermExpr,
@@ -739,6 +739,7 @@ impl<'f, 'm: 'f> Proof<'f, 'm> {
         }
         let action = match call.action {
             InternalAction::Query(id) => self.solver.known.queries.action(id),
+            InternalAction::Foreign => Some(foreign_query as QueryAction),
             _ => None,
         };
         let Some(action) = action else { return self.effect(call, &args, next, bindings) };

@@ -7,6 +7,7 @@ use whimbrel_platform::limits::TURN_STEPS_AFTER_SENDING;
 use whimbrel_platform::services::LogLevel;
 
 use super::Cycle;
+use super::foreign_calls::is_foreign_answer;
 use super::literals::{step_event, structure};
 use super::taught_plans::{taught_label, taught_plan};
 use crate::code::{TriggerKind, TriggerOp};
@@ -316,6 +317,10 @@ impl Cycle<'_> {
     /// Notes the answer if the message answers a question that an intention waits for. Returns true if so.
     fn is_answer(&mut self, message: &AclMessage, content: &Value) -> bool {
         let Some(quoted) = &message.extras().in_reply_to else { return false };
+        if is_foreign_answer(message) {
+            self.foreign_answered(message.performative, quoted, content);
+            return true;
+        }
         if self.mind.environment == Some(message.sender) {
             self.environment_answered(message, quoted, content);
             return true;
@@ -506,7 +511,7 @@ fn undelivered(message: &AclMessage, content: &Value) -> Option<(Symbol, Symbol)
     }
 }
 
-fn waits_for_answer(place: &IntentionPlace, quoted: &Text) -> bool {
+pub(super) fn waits_for_answer(place: &IntentionPlace, quoted: &Text) -> bool {
     match place {
         IntentionPlace::Waiting(wait) => matches!(&wait.until, WaitFor::Answer { id, .. } if id == quoted),
         _ => false,
@@ -514,7 +519,11 @@ fn waits_for_answer(place: &IntentionPlace, quoted: &Text) -> bool {
 }
 
 fn failure_annots(content: &Value) -> Vec<Value> {
-    let message = Value::term(sym::ERROR_MSG, [Value::from(content.to_string())]);
+    let text = match content {
+        Value::Str(text) => text.to_string(),
+        other => other.to_string(),
+    };
+    let message = Value::term(sym::ERROR_MSG, [Value::from(text)]);
     vec![message, Value::term(sym::FAILURE_REASON, [content.clone()])]
 }
 

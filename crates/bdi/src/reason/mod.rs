@@ -6,6 +6,7 @@ mod direct;
 mod edits;
 mod failure;
 mod failure_report;
+mod foreign_calls;
 mod forks;
 mod goals;
 mod growth;

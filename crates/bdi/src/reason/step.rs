@@ -551,6 +551,7 @@ impl<'m> Cycle<'m> {
         match call.action {
             InternalAction::Query(id) => self.query_action(id, call, at),
             InternalAction::Step(action) => self.step_action(action, call, at),
+            InternalAction::Foreign => self.begin_foreign(call, at),
             InternalAction::WrongCount => Stepped::Failed(Failure::wrong_count(call)),
             InternalAction::Unknown if call.name.as_str().starts_with('.') => {
                 Stepped::Failed(Failure::unknown_action(call.name))

@@ -45,6 +45,7 @@ mod own_keys;
 mod partitions_move;
 mod partitions_order;
 mod partitions_wished;
+mod python;
 mod repl;
 mod run;
 mod sent_elsewhere;

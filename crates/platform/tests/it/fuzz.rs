@@ -8,6 +8,8 @@ mod conversations;
 mod durable;
 #[path = "../../../../fuzz/src/links.rs"]
 mod links;
+#[path = "../../../../fuzz/src/python.rs"]
+mod python;
 #[path = "../../../../fuzz/src/replay.rs"]
 mod replay;
 #[path = "../../../../fuzz/src/session.rs"]
@@ -74,4 +76,14 @@ fn cluster_keys_are_replayed() {
 #[test]
 fn changed_cluster_keys_are_harmless() {
     change(&cluster::seeds(), 4_000, cluster::cluster_keys);
+}
+
+#[test]
+fn python_frames_are_replayed() {
+    replay("python_frames", python::python_frames);
+}
+
+#[test]
+fn changed_python_frames_are_harmless() {
+    change(&python::seeds(), 2_000, python::python_frames);
 }

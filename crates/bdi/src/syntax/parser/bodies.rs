@@ -305,6 +305,7 @@ impl Parser<'_, '_> {
     fn warn_class(&mut self, literal: &Literal, span: Span) {
         let (name, arity) = (literal.functor.as_str(), literal.args.len());
         let is_known = name.starts_with('.')
+            || whimbrel_platform::foreign_actions::is_foreign(name)
             || signatures::action_arity(name).is_some()
             || self.is_function(literal.functor, arity);
         if !is_known && !self.session.at_run_time {
