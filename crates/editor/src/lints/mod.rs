@@ -5,6 +5,7 @@ mod allow;
 mod beliefs;
 mod goals;
 mod performatives;
+mod python_actions;
 mod receivers;
 mod triggers;
 mod unbound;
@@ -28,10 +29,11 @@ pub struct Lint {
 }
 
 /// All lints over programs, by code.
-pub const LINTS: [Lint; 8] = [
+pub const LINTS: [Lint; 9] = [
     Lint { code: "belief-never-added", title: "Query of a belief that nobody ever adds.", find: beliefs::find },
     Lint { code: "goal-without-plan", title: "Goal that no plan of the program achieves.", find: goals::find },
     Lint { code: "plan-never-triggered", title: "Plan whose event nobody ever raises.", find: triggers::find },
+    Lint { code: "python-action", title: "Call of a Python function that fails.", find: python_actions::find },
     Lint { code: "unbound-print", title: "Variable that is printed and never has a value.", find: unbound::printed },
     Lint { code: "unbound-variable", title: "Variable that is used before it has a value.", find: unbound::find },
     Lint { code: "unknown-performative", title: "Message that no receiver understands.", find: performatives::find },

@@ -1,6 +1,7 @@
 //! Society as tools read it: the programs of a project, what they name, and what cannot be known of them.
 
 mod occurrences;
+mod python_functions;
 mod walk;
 
 use rustc_hash::FxHashMap;
@@ -12,6 +13,7 @@ use whimbrel_platform::limits;
 
 pub(crate) use occurrences::name_of;
 pub use occurrences::{CalledAction, LiteralRole, NameOccurrence, NameOccurrences, OccurrenceOwner};
+pub use python_functions::{Arities, PythonFunctions};
 pub use walk::{TreeVisitor, walk_plan, walk_program, walk_rule};
 
 /// Files of a project, as the host finds them.
@@ -70,7 +72,12 @@ pub struct SocietyText {
     pub knows_names: bool,
     /// True if agents perceive an environment.
     pub perceives: bool,
+    /// Python functions that programs call, if the project has a file of them.
+    pub python: Option<PythonFunctions>,
 }
+
+/// File of a project's Python functions.
+const ACTIONS_FILE: &str = "actions.py";
 
 /// Actions of societies that pages, devices and other programs take part in: what these say is unknown.
 const OPEN_ACTIONS: [&str; 8] =
@@ -84,6 +91,12 @@ impl SocietyText {
         files.search(&project.asl_source_path);
         let mut society = Self { is_complete: true, knows_names: true, ..Self::default() };
         society.texts.insert(file.clone(), Text::from(text));
+        // Programs are searched in the listed folders first, and actions are not.
+        let has_one_folder = project.asl_source_path.is_empty();
+        society.python = has_one_folder
+            .then(|| files.program(ACTIONS_FILE).ok())
+            .flatten()
+            .map(|(_, source)| PythonFunctions::of(&source.text));
         society.perceives = project.environment.is_some() || !project.offers.is_empty();
         if let Some(ProjectEnvironment::Program { file, .. }) = &project.environment {
             society.add_program(file, files);

@@ -5,6 +5,8 @@ use whimbrel_bdi::syntax::ast::{
     BodyStep, Goal, Literal, Program, Rule, Span, StepKind, Term, TriggerKind, TriggerOp, Variable,
 };
 
+use whimbrel_platform::foreign_actions::is_foreign;
+
 use super::walk::{TreeVisitor, walk_plan, walk_rule};
 use super::{CreatedProgram, PlannedAgent};
 
@@ -139,11 +141,16 @@ impl NameOccurrences {
         self.calls.iter().filter(|call| names.contains(&bare(call.name)))
     }
 
+    /// Returns the calls of foreign actions, outside of code that is data.
+    pub fn foreign_calls(&self) -> impl Iterator<Item = &CalledAction> {
+        self.calls.iter().filter(|call| !call.is_quoted && is_foreign(call.name.as_str()))
+    }
+
     /// Returns true if an action of a package is called, which is a class in Java: it may do anything.
     pub fn calls_package(&self) -> bool {
         let is_known = |call: &CalledAction| {
             let name = bare(call.name);
-            name.starts_with('.') || whimbrel_bdi::syntax::function_arity(name).is_some()
+            name.starts_with('.') || is_foreign(name) || whimbrel_bdi::syntax::function_arity(name).is_some()
         };
         !self.calls.iter().all(is_known)
     }

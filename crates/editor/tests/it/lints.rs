@@ -49,6 +49,34 @@ fn goal_with_any_handler_passes() {
     assert!(of_program("!a. +!a <- !kqml_received(a, tell, b, c).").is_empty());
 }
 
+/// Returns the warnings about a program beside this file of Python functions.
+fn with_actions(actions: &str, program: &str) -> Vec<String> {
+    of_project(&[("m.mas2j", "MAS m { agents: a; }"), ("a.asl", program), ("actions.py", actions)])
+}
+
+#[test]
+fn python_call_that_fails_warns() {
+    let actions = "def near(x, y):\n    return x\n";
+    let program =
+        "!go.\n+!go : py.near(1, 2)\n<- py.near(1);\npy.near(1,2,A); .print(A);\npy.neer(1, 2);\npy.near(1,2,3,4).";
+    assert_eq!(with_actions(actions, program), ["3 python-action", "5 python-action", "6 python-action"]);
+}
+
+#[test]
+fn python_call_that_may_work_passes() {
+    let program = "!go. +!go <- py.near(1); py.far.";
+    assert!(with_actions("from lib import *\n", program).is_empty());
+    assert!(with_actions("near = far = 3\nfar = 2\n", program).is_empty());
+    assert!(with_actions("@cached\ndef near(x, y): pass\ndef far(): pass\n", program).is_empty());
+    assert!(alone(program).is_empty(), "the file may come later");
+    let listed = [
+        ("m.mas2j", "MAS m { agents: a; aslSourcePath: \"src\"; }"),
+        ("a.asl", program),
+        ("actions.py", "def near(): pass\n"),
+    ];
+    assert!(of_project(&listed).is_empty(), "another folder may have another file");
+}
+
 #[test]
 fn library_is_never_warned_of() {
     let includes: Vec<String> = whimbrel_bdi::library_names()
