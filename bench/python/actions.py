@@ -1,0 +1,5 @@
+"""The function that is called."""
+
+
+def successor(x):
+    return x + 1
