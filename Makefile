@@ -210,10 +210,30 @@ PYTHON_EXAMPLES := examples/assistants examples/energy
 .PHONY: python-test
 python-test: $(TESTED) $(foreach python,$(PYTHONS),$(PYTHON_SDK)/$(notdir $(python))/ready) ## The Python SDK: types, vectors, properties, agents on a real node, its guide (PYTHONS="python3.10 python3.13")
 	@cd sdk/python && tools='../../$(PYTHON_SDK)/$(notdir $(lastword $(PYTHONS)))/bin'; \
-	  $$tools/ruff format --quiet --check . $(PYTHON_EXAMPLES:%=../../%) && $$tools/ruff check --quiet . $(PYTHON_EXAMPLES:%=../../%) && $$tools/mypy
+	  $$tools/ruff format --quiet --check . $(PYTHON_EXAMPLES:%=../../%) && $$tools/ruff check --quiet . $(PYTHON_EXAMPLES:%=../../%) && $$tools/mypy && $$tools/pyright
 	@for python in $(notdir $(PYTHONS)); do \
 	  (cd sdk/python && WHIMBREL='$(abspath $(TESTED))' WHIMBREL_REQUIRED=1 "../../$(PYTHON_SDK)/$$python/bin/python" -m pytest --quiet); \
 	done
+
+.PHONY: python-faults
+python-faults: $(TESTED) $(PYTHON_SDK)/$(notdir $(PYTHON))/ready ## The whole fault run of the Python SDK, about ten minutes: networks are cut, nodes and programs killed; no part of `make test`
+	@WHIMBREL='$(abspath $(TESTED))' $(PYTHON_SDK)/$(notdir $(PYTHON))/bin/python sdk/python/tests/faults/faults.py $(OPTIONS)
+
+# The accelerator is a wheel of its own: all else is built and tested without it.
+PYTHON_FAST := $(PYTHON_SDK)/fast
+MATURIN_VERSION := 1.16.0
+
+.PHONY: python-fast
+python-fast: $(PYTHON_SDK)/$(notdir $(PYTHON))/ready | rust ## Build the accelerator of the Python SDK: a wheel in .cache/python-sdk/fast/wheels
+	@'$(PYTHON_SDK)/$(notdir $(PYTHON))/bin/python' -m pip install --quiet --disable-pip-version-check maturin==$(MATURIN_VERSION)
+	@'$(PYTHON_SDK)/$(notdir $(PYTHON))/bin/maturin' build --quiet --release --locked --manifest-path sdk/python/fast/Cargo.toml --target-dir '$(PYTHON_FAST)/target' --out '$(PYTHON_FAST)/wheels'
+
+.PHONY: python-fast-test
+python-fast-test: python-fast ## The accelerator: format, lints, and the same results as the package without it; no part of `make test`
+	@$(CARGO) fmt --manifest-path sdk/python/fast/Cargo.toml --check
+	@$(CARGO) clippy --quiet --locked --manifest-path sdk/python/fast/Cargo.toml --target-dir '$(PYTHON_FAST)/target' -- --deny warnings
+	@'$(PYTHON_SDK)/$(notdir $(PYTHON))/bin/python' -m pip install --quiet --disable-pip-version-check --no-index --upgrade --force-reinstall --target '$(PYTHON_FAST)/lib' '$(PYTHON_FAST)'/wheels/*.whl
+	@cd sdk/python && PYTHONPATH='$(abspath $(PYTHON_FAST)/lib)' WHIMBREL_FAST_REQUIRED=1 '../../$(PYTHON_SDK)/$(notdir $(PYTHON))/bin/python' -m pytest --quiet tests/test_fast.py tests/test_session.py tests/test_driver.py tests/test_platform.py
 
 LANGGRAPH := .cache/langgraph
 

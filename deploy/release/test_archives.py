@@ -73,7 +73,8 @@ class ArchivesTest(unittest.TestCase):
                 [points] = [archive.read(path).decode() for path in files if path.endswith("entry_points.txt")]
             self.assertIn("[pytest11]\nwhimbrel = whimbrel.testing.plugin\n", points, name)
             self.assertEqual("[console_scripts]\nwhimbrel = whimbrel.cli:main\n" in points, not command, name)
-            for wanted in ["whimbrel/__init__.py", "whimbrel/py.typed", "whimbrel/acl/compact/head.py"]:
+            data = "whimbrel/protocols/data/contract-net.json"
+            for wanted in ["whimbrel/__init__.py", "whimbrel/py.typed", "whimbrel/acl/compact/head.py", data]:
                 self.assertIn(wanted, files, name)
             commands = [path for path in files if "scripts/" in path]
             self.assertEqual(commands, [path.format(self.project.version) for path in command], name)

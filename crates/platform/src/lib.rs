@@ -36,6 +36,7 @@ pub mod output_log;
 pub mod plain_text;
 pub mod policy;
 pub mod protocols;
+pub mod python_frames;
 mod rate;
 pub mod route;
 pub mod services;

@@ -18,7 +18,7 @@ pytestmark = needs_node
 SOURCE = pathlib.Path(__file__).parents[1] / "src"
 #: Documents of which every block of Python is a program.
 WHOLE = ("docs/guide/python.md", "docs/guide/protocols.md", "sdk/python/README.md")
-DOCUMENTS = (*WHOLE, "docs/guide/from-spade.md")
+DOCUMENTS = (*WHOLE, "docs/guide/from-spade.md", "docs/guide/language-models.md")
 
 _BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 

@@ -28,7 +28,7 @@ test("code in documents type-checks", () => {
   }
   assert.ok(blocks >= 30, `${blocks} blocks`);
   const published = (name: string): [string, string[]] => [`whimbrel${name === "index" ? "" : `/${name}`}`, [join(sdk, `dist/${name}.d.ts`)]];
-  const compilerOptions = { noEmit: true, paths: Object.fromEntries(["index", "node", "compact", "sl", "agentspeak", "device", "guest", "protocols"].map(published)), noUnusedLocals: false };
+  const compilerOptions = { noEmit: true, paths: Object.fromEntries(["index", "node", "compact", "sl", "agentspeak", "device", "guest", "protocols", "testing"].map(published)), noUnusedLocals: false };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ extends: join(sdk, "tsconfig.json"), compilerOptions, include: ["*.ts"], exclude: [] }));
   try {
     execFileSync(process.execPath, [join(sdk, "node_modules/typescript/bin/tsc"), "--project", folder], { stdio: "pipe" });

@@ -22,4 +22,5 @@ mod local;
 mod mailbox_once;
 mod mobility_model;
 mod protocols;
+mod python_frames;
 mod topics_model;

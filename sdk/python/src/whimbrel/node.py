@@ -61,6 +61,7 @@ class Node:
         self.address = ""
         #: Address of the console, with a token; None without one.
         self.console: str | None = None
+        self._has_console = False
         #: Called in another thread when the process has ended.
         self.on_exit: Callable[[str], None] | None = None
 

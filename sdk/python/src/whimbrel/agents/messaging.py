@@ -14,6 +14,7 @@ from ..acl.errors import EncodeError
 from ..acl.message import Message, Reply
 from ..acl.performatives import NEGATIVE
 from ..acl.template import Matcher, matches
+from .answer import Answer
 from .checking import Checking
 from .errors import DeadlineError, error_of
 from .limits import ANSWER_S

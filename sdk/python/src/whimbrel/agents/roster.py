@@ -148,19 +148,7 @@ class Roster:
 
     def _handle(self, event: Frame) -> None:
         """Handles an event of the session."""
-        kind = event["type"]
-        if kind == "message":
-            entry = self.entries.get(event["agent"])
-            if entry is not None:
-                message, size, number = event["message"], event["bytes"], event["number"]
-                if self._recording is not None and message.sender.name not in self._names:
-                    self._recording.add(self.loop.time(), message)
-                if entry.early is not None:
-                    entry.early.append((message, size, number))
-                if not entry.is_left:
-                    entry.agent._deliver(message, size, number)
-            return
-        handler = getattr(self, f"_on_{kind}", None)
+        handler = getattr(self, f"_on_{event['type']}", None)
         if handler is not None:
             handler(event)
 
@@ -169,6 +157,8 @@ class Roster:
         if entry is None:
             return
         message, size, number = event["message"], event["bytes"], event["number"]
+        if self._recording is not None and message.sender.name not in self._names:
+            self._recording.add(self.loop.time(), message)
         if entry.early is not None:
             entry.early.append((message, size, number))
         if not entry.is_left:

@@ -103,6 +103,8 @@ class Serving(Messaging):
             entry.platform.open_messages[number] = None
         else:
             entry.saver.progress.take(number)
+        if entry.open is not None:
+            entry.open[number] = (message, size)
         if (message.protocol is not None or self._machines is not None) and self._judge(message):
             return
         self._route(message, size)
@@ -236,9 +238,12 @@ class Serving(Messaging):
         """Sends the result of a handler: a reply as it is, other content by the usual answer."""
         if result is None:
             return
-        if isinstance(result, Message):
-            if self._end_reason is None:
-                self.send(result)
+        if self._end_reason is not None:
+            # The handler ended its agent: its result goes nowhere, and that is no mistake.
+            if isinstance(result, Reply):
+                result._is_sent = True
+        elif isinstance(result, Message):
+            self.send(result)
         elif _is_asked(message) and _is_open(message) and message.performative not in NEGATIVE:
             self.send(_usual(message, result))
 

@@ -10,7 +10,7 @@ import threading
 from typing import Any, BinaryIO
 
 from ..acl.errors import DecodeError, EncodeError, malformed
-from ..acl.json import parse_json, quote, value_from_json, value_to_json
+from ..acl.json import parse_json, value_from_json, value_to_json
 
 __all__ = ["FRAME_BYTES_MAX", "VERSION", "FrameWriter", "read_frame"]
 
@@ -118,24 +118,24 @@ class FrameWriter:
 
     def ready(self, python: str, sdk: str) -> None:
         """Says hello."""
-        self.write(f'["ready",{VERSION},{quote(python)},{quote(sdk)}]')
+        self.write(f'["ready",{VERSION},{value_to_json(python)},{value_to_json(sdk)}]')
 
     def broken(self, why: str) -> None:
         """Reports an environment that cannot run."""
-        self.write(f'["broken",{quote(why)}]')
+        self.write(f'["broken",{value_to_json(why)}]')
 
     def warn(self, text: str) -> None:
         """Warns the operator."""
-        self.write(f'["warn",{quote(text)}]')
+        self.write(f'["warn",{value_to_json(text)}]')
 
     def print(self, agent: str | None, text: str) -> None:
         """Prints a line of an agent, or of the environment."""
-        self.write(f'["print",{"null" if agent is None else quote(agent)},{quote(text)}]')
+        self.write(f'["print",{"null" if agent is None else value_to_json(agent)},{value_to_json(text)}]')
 
     def percepts(self, agent: str, whole: bool, added: list[str], removed: list[str]) -> None:
         """Shows an agent percepts, which are JSON already."""
         flag = "true" if whole else "false"
-        self.write(f'["percepts",{quote(agent)},{flag},[{",".join(added)}],[{",".join(removed)}]]')
+        self.write(f'["percepts",{value_to_json(agent)},{flag},[{",".join(added)}],[{",".join(removed)}]]')
 
     def done(self, number: int) -> None:
         """Reports an action that is done."""
@@ -156,7 +156,7 @@ class FrameWriter:
 
     def refused(self, number: int, error: str, message: str, annots: Any = ()) -> None:
         """Answers a call that failed."""
-        self.write(f'["refused",{number},{quote(error)},{quote(message)},{values_to_json(annots)}]')
+        self.write(f'["refused",{number},{value_to_json(error)},{value_to_json(message)},{values_to_json(annots)}]')
 
     def grid(self, columns: int, rows: int, objects: list[Any]) -> None:
         """Shows a grid."""
