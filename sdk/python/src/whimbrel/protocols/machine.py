@@ -118,7 +118,7 @@ def _protocols() -> Mapping[str, Protocol]:
     import pkgutil
 
     def read(name: str) -> Any:
-        return json.loads(pkgutil.get_data(__package__, f"data/{name}.json") or b"")
+        return json.loads(pkgutil.get_data(__name__.rpartition(".")[0], f"data/{name}.json") or b"")
 
     exceptions = read("exceptions")
     found = [Protocol(read(name), exceptions) for name in _FILES]

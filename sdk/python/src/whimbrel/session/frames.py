@@ -206,7 +206,7 @@ def seal(form: Form, message: Message, message_bytes_max: int) -> Sealed:
     Raises EncodeError if it cannot be encoded, or is longer than granted.
     """
     if form is None:
-        text = (_accelerator and _accelerator.write_message(message)) or message_to_json(message)
+        text = (_accelerator.write_message(message) if _accelerator else None) or message_to_json(message)
         length = len(text)
         # A character takes at most four bytes.
         if length * 4 > message_bytes_max:
