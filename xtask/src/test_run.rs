@@ -15,7 +15,17 @@ const LINTED: &str = "build.rustc-workspace-wrapper=\"clippy-driver\"";
 pub fn run() -> io::Result<ExitCode> {
     let (reader, writer) = io::pipe()?;
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["--config", LINTED, "--config", &times::runner()?, "test", "--quiet", "--locked", "--workspace", "--no-fail-fast"]);
+    command.args([
+        "--config",
+        LINTED,
+        "--config",
+        &times::runner()?,
+        "test",
+        "--quiet",
+        "--locked",
+        "--workspace",
+        "--no-fail-fast",
+    ]);
     command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     // Cargo started this program with variables about its package. Build scripts that look at them would run again.
     for (name, _) in std::env::vars_os() {

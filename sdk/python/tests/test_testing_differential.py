@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -257,9 +257,17 @@ def normalized(line: str, home: str) -> str:
     return re.sub(rf"\b{re.escape(home)}\b", "HOME", re.sub(r"datetime\(\d+\)", "datetime(T)", line))
 
 
+@pytest.fixture(scope="module")
+def empty() -> Iterator[Society]:
+    """A node whose directories have nothing of other tests' agents."""
+    running = Society({"idle": "// Answers nothing."})
+    yield running
+    running.stop()
+
+
 @needs_node
 @pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
-def test_memory_and_node_have_same_conversations(story: Story, society: Society) -> None:
+def test_memory_and_node_have_same_conversations(story: Story, empty: Society) -> None:
     async def in_memory() -> dict[str, list[str]]:
         async with MemoryPlatform() as platform:
             recording = Platform.record(platform)
@@ -268,7 +276,7 @@ def test_memory_and_node_have_same_conversations(story: Story, society: Society)
 
     @asynchronous
     async def on_node() -> None:
-        async with society.platform() as platform:
+        async with empty.platform() as platform:
             recording = platform.record()
             await story(platform)
             found.update(conversations(recording, platform.name))

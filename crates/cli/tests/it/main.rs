@@ -79,8 +79,8 @@ fn whimbrel() -> Command {
     command
 }
 
-/// A command that runs an example in Rust. `cargo xtask test` builds all examples beforehand; otherwise this one is built
-/// now, with the features that `cargo test --workspace` builds it with.
+/// A command that runs an example in Rust. `cargo xtask test` builds all examples beforehand. Otherwise this one is
+/// built now, with the features that `cargo test --workspace` builds it with.
 fn rust_example(name: &str) -> Command {
     if std::env::var_os("WHIMBREL_EXAMPLES_BUILT").is_none() {
         let mut build = Command::new(env!("CARGO"));
