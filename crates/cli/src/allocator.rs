@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn ended_threads_memory_is_returned() {
         const BLOCKS: usize = 500_000;
-        const ALONE: &str = "WHIMBREL_TEST_IS_ALONE";
+        const ALONE: &str = "TEST_IS_ALONE";
         if std::env::var_os(ALONE).is_none() {
             let mut alone = Command::new(std::env::current_exe().expect("a test is a program"));
             alone.args(["--exact", "allocator::tests::ended_threads_memory_is_returned"]).env(ALONE, "yes");

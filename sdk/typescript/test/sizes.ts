@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
 
 /** Maximum bytes of each part, gzipped. */
-export const BYTES_MAX: Readonly<Record<string, number>> = { "index.js": 25_000, "compact.js": 25_000, "sl.js": 25_000, "protocols.js": 25_000, "testing.js": 31_000, "agentspeak.js": 15_600, "guest.js": 27_200, "device.js": 30_000 };
+export const BYTES_MAX: Readonly<Record<string, number>> = { "index.js": 25_200, "compact.js": 25_000, "sl.js": 25_000, "protocols.js": 25_000, "testing.js": 31_000, "agentspeak.js": 15_600, "guest.js": 27_200, "device.js": 30_000 };
 
 const source = join(dirname(fileURLToPath(import.meta.url)), "../src");
 

@@ -161,10 +161,17 @@ impl DapClient {
         panic!("no such event in {:?}", self.events);
     }
 
-    /// Waits until the society has printed this.
+    /// Waits until the society has printed this. Lines may come together in one event: those after this one stay.
     #[track_caller]
     fn printed(&mut self, text: &str) -> Value {
-        self.event_that(|event| event["body"]["output"].as_str().is_some_and(|line| line.contains(text)))
+        let event = self.event_that(|event| event["body"]["output"].as_str().is_some_and(|lines| lines.contains(text)));
+        let after = event["body"]["output"].as_str().and_then(|lines| lines.split_once(text)?.1.split_once('\n'));
+        if let Some((_, rest)) = after.filter(|(_, rest)| !rest.is_empty()) {
+            let mut later = event.clone();
+            later["body"]["output"] = rest.into();
+            self.events.insert(0, later);
+        }
+        event
     }
 
     #[track_caller]

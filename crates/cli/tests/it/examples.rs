@@ -22,7 +22,7 @@ pub fn by_agent(text: &str) -> BTreeMap<&str, Vec<&str>> {
 }
 
 fn has_python(folder: &Path) -> bool {
-    let is_python = |path: PathBuf| path.extension().is_some_and(|end| end == "py");
+    let is_python = |path: PathBuf| path.extension().is_some_and(|end| end == "py" || end == "ipynb");
     std::fs::read_dir(folder).is_ok_and(|mut files| files.any(|file| file.is_ok_and(|file| is_python(file.path()))))
 }
 

@@ -138,7 +138,9 @@ grand(X, Z) :- py.parent(X, Y) & py.parent(Y, Z).
     let printed = "doubling 4|doubling 4|8 bob|doubling 21|42|doubling 21|200|[0,1,2]|101|ann cid|even|0|1";
     let lines: Vec<&str> = seen.out.lines().map(|line| line.strip_prefix("[bob] ").unwrap_or(line)).collect();
     assert_eq!(lines.join("|"), printed, "{}", seen.err);
-    assert_eq!((seen.code, seen.err.as_str()), (Some(0), ""));
+    // The first formula waits until Python has started, which may take a busy machine more than a second.
+    let faults: Vec<&str> = seen.err.lines().filter(|line| !line.contains("in one turn for a second")).collect();
+    assert_eq!((seen.code, faults), (Some(0), vec![]));
 }
 
 #[test]
