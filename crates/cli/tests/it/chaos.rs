@@ -63,15 +63,18 @@ fn killed_nodes_and_servers_lose_nothing() {
 
 #[test]
 fn what_is_violated_is_said() {
+    // The agent prints after the kill only: a line that is stored and not yet printed is lost with its node.
     let scratch = Scratch::with(&[
         (
             "c.asl",
-            "!go(1). +!go(N) : N <= 3 <- .print(\"line \", N); .wait(1); !go(N + 1). +!go(_) <- .print(\"line 2\").",
+            "+go <- !go(1). +!go(N) : N <= 3 <- .print(\"line \", N); .wait(1); !go(N + 1). \
+             +!go(_) <- .print(\"line 2\").",
         ),
         (
             "plan.toml",
             "society = { project = \"c.asl\", store = \"folder\" }\n\
              [[fault]]\nkind = \"kill\"\ntarget = \"n1\"\nat = \"1s\"\n\
+             [end]\ntell = \"go\"\nto = \"c\"\n\
              [[check]]\nunique = \"[c]\"\n[[check]]\nlines = \"line\"\ntimes = 5\n\
              [[check]]\nask = \"c\"\ncontent = \"x(X)\"\nexpect = \"x(1)\"\n[[check]]\nagents = \"*\"\ncount = 1\n",
         ),
