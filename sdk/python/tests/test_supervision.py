@@ -50,6 +50,10 @@ class Worker(Agent):
     def teardown(self, reason: str) -> None:
         self.log.append(f"-{self._entry.aid if self._entry else '?'} {reason}")
 
+    @on.subscribe
+    def subscribe_to_count(self, subscription: Message) -> Message:
+        return subscription.agree()
+
     @on.request
     async def work(self, message: Message) -> int:
         self.count += 1
@@ -91,6 +95,29 @@ async def test_crashed_child_restarts_with_its_messages(platform: MemoryPlatform
     assert log == ["+amy", "+eve", "-amy failed: broken", "+amy"]
     assert [entry.agent for entry in await bob.df.search("work")] == ["amy"]
     assert (await bob.ask("amy")).content in (1, 2)
+
+
+async def test_conversations_by_protocol_survive_crash(platform: MemoryPlatform) -> None:
+    log: Log = []
+    boss, bob = await start(platform, "amy", log=log)
+    boss.children["amy"].suspend()
+    work = [asyncio.ensure_future(bob.request(what, to="amy")) for what in ("wait", "crash")]
+    await platform.settle()
+    boss.children["amy"].resume()
+    boss.children["amy"].suspend()
+    waiting = asyncio.ensure_future(bob.request("next", to="amy"))
+    results = await asyncio.gather(*work, waiting, return_exceptions=True)
+    assert [str(one) for one in results[:2]] == ["amy answers failure: failed: broken", "amy answers failure: broken"]
+    assert isinstance(results[2], Message)
+    assert log == ["+amy", "-amy failed: broken", "+amy"]
+
+
+async def test_subscribers_stay_after_crash(platform: MemoryPlatform) -> None:
+    boss, bob = await start(platform, "amy", log=[])
+    async with bob.subscribe("count", to="amy") as counts:
+        await crash(bob, "amy")
+        assert boss.children["amy"].inform_subscribers(7) == 1
+        assert (await anext(counts)).content == 7
 
 
 async def test_mailbox_survives_crash(platform: MemoryPlatform) -> None:

@@ -53,6 +53,12 @@ class Checking(AgentCore):
             return None
         return self._machines.find(message.conversation_id, message.sender)
 
+    def _continue(self, before: Checking) -> None:
+        """Continues the conversations in which an agent takes part that this one replaces."""
+        if before._machines is not None:
+            self._machines = before._machines.of_participant()
+        self._subscriptions = before._subscriptions
+
     # ---- Own messages
 
     def _check(self, message: Message) -> None:

@@ -180,8 +180,9 @@ class Creation(Roster):
         return await self._set_up(entry, setup)
 
     async def replace(self, before: Agent, agent: Agent, reason: str) -> Agent:
-        """Continues an agent by another object, as supervisors do after a crash. The name, the waiting messages and the
-        last saved state stay. The senders of messages that it was handling get `failure` with this reason.
+        """Continues an agent by another object, as supervisors do after a crash. The name, the waiting messages, the
+        conversations that others initiated and the last saved state stay. The senders of messages that it was handling
+        get `failure` with this reason.
         """
         entry = before._bound
         _claim(agent)
@@ -199,6 +200,7 @@ class Creation(Roster):
             saver.over()
         entry.agent = agent
         agent._entry = entry
+        agent._continue(before)
         before._over(reason)
         for number, (message, size) in left.items():
             message._agent = agent

@@ -251,24 +251,28 @@ class Serving(Messaging):
         """Answers `failure`, or `refuse`, to a sender that would otherwise wait for ever."""
         if self._end_reason is not None:
             return
-        is_refusal = isinstance(error, Refusal)
-        if _is_asked(message) and _is_open(message) and message.performative not in NEGATIVE:
-            content = error.content if isinstance(error, Refusal) else str(error) or type(error).__name__
-            performative = "refuse" if is_refusal else "failure"
-            if message.performative == "propose" and message.protocol == "fipa-propose":
-                # That protocol knows neither.
-                performative = "reject-proposal" if is_refusal else "not-understood"
-            # A conversation that is over needs no answer.
-            with contextlib.suppress(ProtocolError):
-                self.send(message.reply(performative, content))
-        if not is_refusal:
+        if isinstance(error, Refusal):
+            self._answer_failure(message, error.content, is_refusal=True)
+        else:
+            self._answer_failure(message, str(error) or type(error).__name__)
             self.tell(error, message)
 
     def _abandon(self, message: Message, reason: str) -> None:
         """Gives up a message that a crashed agent was handling. Its sender is told."""
-        if _is_asked(message) and not message._is_answered and message.performative not in NEGATIVE:
-            self.send(message.reply("failure", reason))
+        self._answer_failure(message, reason)
         self.finished(message)
+
+    def _answer_failure(self, message: Message, content: Any, *, is_refusal: bool = False) -> None:
+        """Answers a message that still needs an answer: `failure`, or `refuse`."""
+        if not _is_asked(message) or not _is_open(message) or message.performative in NEGATIVE:
+            return
+        performative = "refuse" if is_refusal else "failure"
+        if message.performative == "propose" and message.protocol == "fipa-propose":
+            # That protocol knows neither.
+            performative = "reject-proposal" if is_refusal else "not-understood"
+        # A conversation that is over needs no answer.
+        with contextlib.suppress(ProtocolError):
+            self.send(message.reply(performative, content))
 
     # ---- Progress
 

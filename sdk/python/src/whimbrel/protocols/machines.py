@@ -61,6 +61,14 @@ class Machines:
         if len(self._expected) > OPEN_MAX:
             del self._expected[next(iter(self._expected))]
 
+    def of_participant(self) -> Machines:
+        """Returns the machines of the conversations that other agents initiated."""
+        chosen = Machines(self._own)
+        for key, machine in (*self._ended.items(), *self._open.items()):
+            if machine.role == PARTICIPANT:
+                chosen._keep(key, machine)
+        return chosen
+
     # ---- Own messages
 
     def send(self, message: Message, now_ms: int, *, opens_only: bool = False) -> None:
