@@ -113,6 +113,21 @@ class Collect(CyclicBehaviour):
 
 
 @on_society
+async def test_protocol_of_message_is_metadata_only(society: Society) -> None:
+    collect = Collect()
+    await started("bob", collect)
+    ada = await started("ada")
+    metadata = {"performative": "inform", "protocol": "fipa-request"}
+
+    async def send(once: Once) -> None:
+        await once.send(Message(to="bob@localhost", body="done", thread="t", metadata=metadata))
+
+    assert await does(ada, send) is None
+    await until(lambda: len(collect.came) == 1)
+    assert collect.came[0].metadata == metadata
+
+
+@on_society
 async def test_one_shot_ends_with_exit_code(society: Society) -> None:
     async def work(_: Once) -> str:
         return "done"

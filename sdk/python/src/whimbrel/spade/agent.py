@@ -46,6 +46,9 @@ class DisconnectedException(Exception):
 class Client(PlatformAgent):
     """The agent as the platform knows it: it gets the messages, and has what Whimbrel's own agents have."""
 
+    # Programs for SPADE may send any performative: a protocol's name is mere metadata.
+    checks_protocols = False
+
     def __init__(self, owner: Agent) -> None:
         #: The agent of SPADE.
         self.owner = owner
