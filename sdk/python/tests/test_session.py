@@ -86,15 +86,11 @@ class Bench:
         return [frame for frame in self.written() if frame["type"] != "open" or frame["messages"]]
 
     def written(self) -> list[Frame]:
-        frames = []
-        while (data := self.session.poll_frame(self.now)) is not None:
-            frames.append(FrameReader(None, 0).read(data))
-        return frames
+        return [FrameReader(None, 0).read(data) for data in self.session.poll_frames(self.now)]
 
     def all(self) -> list[Frame]:
-        events = []
-        while (event := self.session.poll_event()) is not None:
-            events.append(event)
+        events = list(self.session.events)
+        self.session.events.clear()
         return events
 
     def kinds(self) -> list[str]:

@@ -104,7 +104,7 @@ class Replay:
     def _written(self, is_open_wanted: bool = False) -> list[Frame]:
         """Returns all frames that the session wants to write now, without acknowledgements and unwanted lists."""
         frames = []
-        while (data := self._live.poll_frame(self.now)) is not None:
+        for data in self._live.poll_frames(self.now):
             frame = self._reader.read(data)
             if frame["type"] != "ack" and (frame["type"] != "open" or is_open_wanted):
                 frames.append(frame)
@@ -112,7 +112,8 @@ class Replay:
         return frames
 
     def _collect(self) -> None:
-        while (event := self._live.poll_event()) is not None:
+        while self._live.events:
+            event = self._live.events.popleft()
             self._events.append(event)
             if event["type"] in ("disconnect", "over"):
                 self._is_connected = False
@@ -305,7 +306,7 @@ class Replay:
         while self.now < until:
             self.now = min(until, self.now + 10)
             self._live.handle_timeout(self.now)
-            if self._live.poll_frame(self.now):
+            if self._live.poll_frames(self.now):
                 spoke_at = self.now
             assert self.now - spoke_at <= 2 * lease / 3, "there are signs of life"
             # The node does the same.

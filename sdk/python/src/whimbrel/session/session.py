@@ -2,8 +2,7 @@
 
 - Inputs: `handle_connected`, `handle_frame`, `handle_closed`, `handle_timeout`, and the client's commands: `create`,
   `end`, `send`, `keep`, `save`, `bye`, ...
-- Outputs, after each input until there is no more: `poll_event`, `poll_frame`; then `poll_timeout` says when to call
-  `handle_timeout`.
+- Outputs, after each input: `events` and `poll_frames`; then `poll_timeout` says when to call `handle_timeout`.
 
 Sent frames are kept until the node acknowledges them, and are written again to the next connection. So nothing is lost,
 duplicated or reordered while the session lives. Times are milliseconds of a monotonic clock.
@@ -588,10 +587,6 @@ class Session:
 
     # ---- Outputs
 
-    def poll_event(self) -> Frame | None:
-        """Returns the next event."""
-        return self.events.popleft() if self.events else None
-
     def poll_timeout(self) -> float:
         """Returns the time to call `handle_timeout`, or to poll for frames."""
         if self.over is not None:
@@ -642,15 +637,6 @@ class Session:
             frames.append(write(frame))
             self._spoke_at = now
         return True
-
-    def poll_frame(self, now: float) -> bytes | None:
-        """Returns the next frame to write."""
-        connection = self._connection
-        frame = self._next_frame(connection, now) if connection else None
-        if connection is None or frame is None:
-            return None
-        self._spoke_at = now
-        return connection.writer.write(frame)
 
     def _next_frame(self, connection: _Connection, now: float) -> Frame | None:
         if not connection.is_welcome:
