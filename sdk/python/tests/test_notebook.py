@@ -103,6 +103,14 @@ def test_diagram_is_bounded_and_may_be_empty(tmp_path: pathlib.Path) -> None:
     assert (tmp_path / "many.svg").read_text(encoding="utf-8") == str(many)
 
 
+async def test_namesake_on_other_platform_is_recorded(platform: MemoryPlatform) -> None:
+    recording = platform.record()
+    await platform.start("ada", Greeter())
+    platform.memory_node.route(Message("request", "ada", "hello", sender="ada@elsewhere"))
+    await platform.settle()
+    assert [str(one.message.sender) for one in recording][:1] == ["ada@elsewhere"]
+
+
 async def test_diagram_leaves_directories_out(platform: MemoryPlatform) -> None:
     await platform.start("ada", Greeter())
     bob, eve = await platform.start("bob"), await platform.start("eve")

@@ -157,7 +157,7 @@ class Roster:
         if entry is None:
             return
         message, size, number = event["message"], event["bytes"], event["number"]
-        if self._recording is not None and message.sender.name not in self._names:
+        if self._recording is not None and self.agent_named(message.sender) is None:
             self._recording.add(self.loop.time(), message)
         if entry.early is not None:
             entry.early.append((message, size, number))
