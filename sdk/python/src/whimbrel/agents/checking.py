@@ -80,6 +80,12 @@ class Checking(AgentCore):
             for other in message.receivers:
                 self._subscriptions.pop(Key(message.conversation_id, other), None)
 
+    def _send_by_itself(self, reply: Reply) -> None:
+        """Sends a reply that is no handler's."""
+        reply._is_sent = True
+        self._check(reply)
+        self._bound.send(reply)
+
     # ---- Received messages
 
     def _judge(self, message: Message) -> bool:
@@ -139,10 +145,7 @@ class Checking(AgentCore):
                 return False
             self._stop_work(key)
         if is_cancelled:
-            answer = message.reply("inform", "cancelled")
-            answer._is_sent = True
-            self._check(answer)
-            self._bound.send(answer)
+            self._send_by_itself(message.reply("inform", "cancelled"))
         return is_cancelled
 
     # ---- Work of handlers
@@ -193,10 +196,7 @@ class Checking(AgentCore):
             if machine is None or machine.is_over:
                 (self._subscriptions or {}).pop(key, None)
             elif machine.state == "active" and (where is None or where(subscription)):
-                answer = subscription.reply("inform", content)
-                answer._is_sent = True
-                self._check(answer)
-                self._bound.send(answer)
+                self._send_by_itself(subscription.reply("inform", content))
                 count += 1
         return count
 

@@ -23,6 +23,8 @@ from .mailbox import Inbox
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .entry import Entry
+
 __all__ = ["Conversation", "Messaging", "Parameters"]
 
 
@@ -150,13 +152,17 @@ class Messaging(Checking):
             else self._message(receivers, content, performative, Parameters(**parameters))  # type: ignore[typeddict-item]
         )
         entry = self._bound
-        if message.protocol is not None or self._machines is not None:
-            self._check(message)
-        entry.send(message)
-        if type(message) is Reply:
-            self._note_reply(message)
+        self._transmit(entry, message)
         driver = entry.platform.driver
         return _Congested(driver) if driver.is_congested else _SENT
+
+    def _transmit(self, entry: Entry, message: Message, question: Question | None = None) -> None:
+        """Sends a message, if its protocol allows it."""
+        if message.protocol is not None or self._machines is not None:
+            self._check(message)
+        entry.send(message, question)
+        if type(message) is Reply:
+            self._note_reply(message)
 
     def _note_reply(self, reply: Reply) -> None:
         """Notes that a message is answered. In an agent that is not kept, it is handled then."""
@@ -201,11 +207,7 @@ class Messaging(Checking):
         if conversation != key:
             self._questions[conversation] = question
         try:
-            if message.protocol is not None or self._machines is not None:
-                self._check(message)
-            entry.send(message, question)
-            if type(message) is Reply:
-                self._note_reply(message)
+            self._transmit(entry, message, question)
             if timeout is not None:
                 platform.deadlines.add(future, timeout)
             answer = await future
@@ -304,14 +306,10 @@ class Conversation(Inbox):
         self.belongs_to(*{one for one in (key, own) if one == identifier})
         question: Any = self
         try:
-            if message.protocol is not None or agent._machines is not None:
-                agent._check(message)
-            entry.send(message, question)
+            agent._transmit(entry, message, question)
         except BaseException:
             self.close()
             raise
-        if type(message) is Reply:
-            agent._note_reply(message)
 
     @property
     def id(self) -> str:
