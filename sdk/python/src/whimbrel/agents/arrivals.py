@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..acl.errors import WhimbrelError
 from ..session.frames import Frame
+from .core import settled
 from .errors import StayedError
 from .limits import CODE_BYTES_MAX
 
@@ -67,9 +67,7 @@ class Arrivals:
         try:
             if self.take is None:
                 raise WhimbrelError("its client accepts no agents")
-            result = self.take(offer)
-            if inspect.isawaitable(result):
-                await result
+            await settled(self.take(offer))
         except Exception as error:
             self.stays(offer.name, error)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..acl.errors import WhimbrelError
 from ..acl.message import Message
 from ..acl.template import Matcher
+from .core import settled
 from .keeping import Keeping
 from .mailbox import Inbox
 
@@ -33,10 +34,6 @@ __all__ = [
 
 class Behaving(Keeping):
     """Part of an agent that has behaviours."""
-
-
-async def _settled(result: Any) -> Any:
-    return await result if inspect.isawaitable(result) else result
 
 
 class Behaviour:
@@ -98,14 +95,14 @@ class Behaviour:
     async def perform(self) -> None:
         """Runs the behaviour from its start to its end."""
         try:
-            await _settled(self.on_start())
+            await settled(self.on_start())
             await self._repeat()
-            await _settled(self.on_end())
+            await settled(self.on_end())
         finally:
             self._close()
 
     async def _repeat(self) -> None:
-        await _settled(self.run())
+        await settled(self.run())
 
     def _close(self) -> None:
         if self._inbox is not None:
@@ -165,7 +162,7 @@ class Cyclic(Behaviour):
 
     async def _repeat(self) -> None:
         while not self._is_killed:
-            await _settled(self.run())
+            await settled(self.run())
             # A run that never waits must not keep the others from running.
             await asyncio.sleep(0)
 
@@ -184,7 +181,7 @@ class Periodic(Behaviour):
         loop = asyncio.get_running_loop()
         due = loop.time()
         while not self._is_killed:
-            await _settled(self.run())
+            await settled(self.run())
             due = max(due + self.period, loop.time())
             if not self._is_killed:
                 await asyncio.sleep(max(0.0, due - loop.time()))
@@ -200,7 +197,7 @@ class Timeout(Behaviour):
     async def _repeat(self) -> None:
         await asyncio.sleep(self.delay)
         if not self._is_killed:
-            await _settled(self.run())
+            await settled(self.run())
 
 
 class State(OneShot):
@@ -248,9 +245,9 @@ class FSM(Behaviour):
             state._agent = self._agent
             state._inbox = self._inbox if state.template is None else self.agent.listen(state.template)
             try:
-                await _settled(state.on_start())
-                await _settled(state.run())
-                await _settled(state.on_end())
+                await settled(state.on_start())
+                await settled(state.run())
+                await settled(state.on_end())
             finally:
                 if state._inbox is not None and state._inbox is not self._inbox:
                     state._inbox.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import sys
 from collections.abc import Coroutine
@@ -12,7 +13,7 @@ from ..acl.aid import Aid
 from ..acl.errors import WhimbrelError
 from ..acl.message import Message
 from .deadlines import Deadlines
-from .errors import EndedError
+from .errors import EndedError, RefusedError
 from .mailbox import Mailbox
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .entry import Entry
     from .supervisor import Supervisor
 
-__all__ = ["AgentCore", "eager"]
+__all__ = ["AgentCore", "eager", "settled"]
 
 log = logging.getLogger("whimbrel")
 
@@ -35,6 +36,11 @@ else:
     def eager(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any], name: str | None) -> asyncio.Task[Any]:
         """Starts a task."""
         return loop.create_task(work, name=name)
+
+
+async def settled(result: Any) -> Any:
+    """Returns the result of a function, or of the coroutine that it returned."""
+    return await result if inspect.isawaitable(result) else result
 
 
 class AgentCore:
@@ -107,11 +113,9 @@ class AgentCore:
         errors of a supervised agent are crashes.
         """
         self._log_error(error)
-        if self._supervisor is not None:
-            from .supervisor import is_crash
-
-            if is_crash(error):
-                self._supervisor._crashed(self, error, message)  # type: ignore[arg-type]
+        # News of the node, and of the agent's own end, are no crashes.
+        if self._supervisor is not None and not isinstance(error, (RefusedError, EndedError)):
+            self._supervisor._crashed(self, error)  # type: ignore[arg-type]
 
     def _log_error(self, error: BaseException) -> None:
         name = self._entry.aid.name if self._entry else "?"

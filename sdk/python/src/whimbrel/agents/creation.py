@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, Union, overload
 
@@ -12,6 +11,7 @@ from ..session.driver import Driver
 from ..session.frames import ON_LEAVE
 from ..session.limits import MISSES_MAX, SENDINGS_AT_ONCE, SENDINGS_MAX
 from .agent import Agent
+from .core import settled
 from .entry import Entry
 from .errors import RefusedError
 from .keeping import CODE_PREFIX
@@ -84,10 +84,7 @@ class Creation(Roster):
             return None
 
         async def again() -> Agent:
-            given: Any = agent
-            if make is not None:
-                given = make()
-                given = await given if inspect.isawaitable(given) else given
+            given: Any = agent if make is None else await settled(make())
             started: Agent = await self.start(name, given, keep=keep)
             return started
 
@@ -215,9 +212,7 @@ class Creation(Roster):
         agent, saver = entry.agent, entry.saver
         try:
             agent._bind_state()
-            result = setup()
-            if inspect.isawaitable(result):
-                await result
+            await settled(setup())
             if saver is not None:
                 saver.covers = True
                 saver.touched()

@@ -9,7 +9,6 @@ their senders get `failure`.
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from ..acl.errors import WhimbrelError
 from ..acl.message import Message
 from .agent import Agent
-from .errors import EndedError, RefusedError
+from .core import settled
 from .saver import Keep
 
 __all__ = ["Child", "Supervisor"]
@@ -151,7 +150,7 @@ class Supervisor(Agent):
 
     # ---- Crashes
 
-    def _crashed(self, child: Agent, error: BaseException, message: Message | None) -> None:
+    def _crashed(self, child: Agent, error: BaseException) -> None:
         """An exception left a child's handler, timer or task. What it changed until then is not saved."""
         saver = child._entry.saver if child._entry is not None else None
         if saver is not None:
@@ -244,13 +243,7 @@ class Supervisor(Agent):
 
 
 async def _made(child: Child) -> Agent:
-    made = child.make()
-    agent = await made if inspect.isawaitable(made) else made
+    agent = await settled(child.make())
     if not isinstance(agent, Agent):
         raise WhimbrelError(f"child {child.name}: {child.make!r} makes no agent but {agent!r}")
     return agent
-
-
-def is_crash(error: BaseException) -> bool:
-    """True for an exception that ends a supervised agent: not for news of the node, and of the agent's own end."""
-    return not isinstance(error, (RefusedError, EndedError))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from ..acl.errors import WhimbrelError
 from ..acl.message import Message
 from ..agents.agent import Agent
+from ..agents.core import settled
 from ..agents.errors import Refusal
 from ..agents.handlers import on
 from .auctions import DUTCH, ENGLISH, price_of
@@ -21,10 +21,6 @@ __all__ = ["Bidder", "Broker", "Recruiter"]
 
 def _is_auction(message: Message) -> bool:
     return message.protocol in (ENGLISH, DUTCH)
-
-
-async def _settled(result: Any) -> Any:
-    return await result if inspect.isawaitable(result) else result
 
 
 class Bidder(Agent):
@@ -48,7 +44,7 @@ class Bidder(Agent):
     @on.cfp(where=_is_auction)
     async def _called(self, cfp: Message) -> Any:
         goods, price = cfp.content["goods"], cfp.content["price"]
-        bid = await _settled(self.bid(goods, price))
+        bid = await settled(self.bid(goods, price))
         if bid is False or bid is None:
             return cfp.refuse()
         return cfp.propose(price=price if bid is True else price_of(bid, price))
@@ -56,7 +52,7 @@ class Bidder(Agent):
     @on.accept_proposal(where=_is_auction)
     async def _accepted(self, accepted: Message) -> None:
         if accepted.protocol == DUTCH:
-            await _settled(self.won(accepted.content["goods"], accepted.content["price"]))
+            await settled(self.won(accepted.content["goods"], accepted.content["price"]))
 
     @on.reject_proposal(where=_is_auction)
     def _rejected(self, _: Message) -> None:
@@ -69,9 +65,9 @@ class Bidder(Agent):
             # The beginning.
             return
         if machine.is_good:
-            await _settled(self.won(told.content["goods"], told.content["price"]))
+            await settled(self.won(told.content["goods"], told.content["price"]))
         else:
-            await _settled(self.lost(told.content["goods"]))
+            await settled(self.lost(told.content["goods"]))
 
 
 class _Mediator(Agent):

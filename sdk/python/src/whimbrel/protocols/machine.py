@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 
 from ..acl.errors import WhimbrelError
 
-__all__ = ["INITIATOR", "PARTICIPANT", "PLATFORM", "Judgement", "Machine", "Protocol", "ProtocolError", "protocol"]
+__all__ = [
+    "INITIATOR",
+    "PARTICIPANT",
+    "PLATFORM",
+    "Judgement",
+    "Machine",
+    "Protocol",
+    "ProtocolError",
+    "protocol",
+    "protocols",
+]
 
 INITIATOR, PARTICIPANT, PLATFORM = "initiator", "participant", "platform"
 _START, _BROKEN, _NOT_UNDERSTOOD = "start", "broken", "not-understood"
@@ -113,7 +123,8 @@ class Protocol:
 
 
 @functools.cache
-def _protocols() -> Mapping[str, Protocol]:
+def protocols() -> Mapping[str, Protocol]:
+    """Returns all protocols by name."""
     # Quicker to import than importlib.resources, and for archives, too.
     import pkgutil
 
@@ -125,17 +136,12 @@ def _protocols() -> Mapping[str, Protocol]:
     return MappingProxyType({one.name: one for one in found})
 
 
-def protocols() -> Mapping[str, Protocol]:
-    """Returns all protocols by name."""
-    return _protocols()
-
-
 def protocol(name: str) -> Protocol:
     """Returns a protocol by name: `fipa-contract-net`, or `contract-net`.
 
     Raises ProtocolError if there is none of that name.
     """
-    known = _protocols()
+    known = protocols()
     found = known.get(name) or known.get(f"fipa-{name}")
     if found is None:
         raise ProtocolError(f"no interaction protocol {name}: known are {', '.join(known)}")
