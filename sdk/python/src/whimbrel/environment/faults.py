@@ -16,11 +16,13 @@ __all__ = ["Fault", "fault_of", "load", "place_of"]
 class Fault:
     """Fault: a text that ends with its place, and annotations for the failure event."""
 
-    __slots__ = ("annots", "text")
+    __slots__ = ("annots", "place", "text")
 
-    def __init__(self, text: str, annots: tuple[Term, ...] = ()) -> None:
-        self.text = text
+    def __init__(self, text: str, annots: tuple[Term, ...] = (), place: str = "") -> None:
+        self.text = text + place
         self.annots = annots
+        #: Place in Python, as texts end with it: ` (actions.py:7)`.
+        self.place = place
 
 
 def _name(file: str, folder: str) -> str:
@@ -54,7 +56,7 @@ def fault_of(error: BaseException, folder: str) -> Fault:
         return Fault(text, (Term("py_error", kind),))
     file = _name(line[0], folder)
     annots = (Term("py_error", kind), Term("py_file", file), Term("py_line", line[1]))
-    return Fault(f"{text} ({file}:{line[1]})", annots)
+    return Fault(text, annots, f" ({file}:{line[1]})")
 
 
 def load(file: str, name: str) -> ModuleType:

@@ -37,11 +37,10 @@ END_PATIENCE = 1.5
 class _Call:
     """Call whose function has more results."""
 
-    __slots__ = ("agent", "found", "lock", "name")
+    __slots__ = ("agent", "found", "lock")
 
-    def __init__(self, agent: str, name: str, found: Iterator[list[Any]]) -> None:
+    def __init__(self, agent: str, found: Iterator[list[Any]]) -> None:
         self.agent = agent
-        self.name = name
         self.found = found
         self.lock = threading.Lock()
 
@@ -134,11 +133,7 @@ class Host:
         environment, loop = self._environment, self._loop
         if environment is None or loop is None:
             return
-
-        async def end() -> None:
-            await environment._end()
-
-        ending = asyncio.run_coroutine_threadsafe(end(), loop)
+        ending = asyncio.run_coroutine_threadsafe(environment._end(), loop)
         try:
             ending.result(END_PATIENCE)
         except Exception as error:
@@ -171,32 +166,38 @@ class Host:
             self._writer.warn(self._broken.text)
 
     def _call(self, number: int, agent: str, name: str, args: list[Any], most: int) -> None:
-        context = contextvars.copy_context()
-        context.run(self._begin_call, number, agent, name, args, most)
+        self._run_for(agent, number, lambda: self._begin_call(number, agent, name, args, most))
 
-    def _begin_call(self, number: int, agent: str, name: str, args: list[Any], most: int) -> None:
+    def _run_for(self, agent: str, number: int, work: Callable[[], None]) -> None:
+        """Does the work of an agent's call. An error is the answer."""
+        contextvars.copy_context().run(self._run_guarded, agent, number, work)
+
+    def _run_guarded(self, agent: str, number: int, work: Callable[[], None]) -> None:
         caller_variable.set(agent)
         try:
-            functions = self._known()
-            if name not in functions:
-                file = os.path.basename(self._actions_file or "")
-                raise CallError("action_failed", f"{file} has no function {name}{similar(name, list(functions))}")
-            function, signature = functions[name]
-            inputs, results = signature.split(name, args)
-            returned = function(*inputs)
-            if inspect.iscoroutine(returned):
-                self._on_loop(self._finish_call(number, name, signature, results, returned), agent)
-                return
-            found = solutions(name, signature, results, returned)
-            if most == 0 or not inspect.isgenerator(returned):
-                self._first(number, name, found)
-            else:
-                self._some(number, _Call(agent, name, found), most)
+            work()
         except BaseException as error:
             self._refuse(number, error)
         finally:
             if self._output is not None:
                 self._output.end_line()
+
+    def _begin_call(self, number: int, agent: str, name: str, args: list[Any], most: int) -> None:
+        functions = self._known()
+        if name not in functions:
+            file = os.path.basename(self._actions_file or "")
+            raise CallError("action_failed", f"{file} has no function {name}{similar(name, list(functions))}")
+        function, signature = functions[name]
+        inputs, results = signature.split(name, args)
+        returned = function(*inputs)
+        if inspect.iscoroutine(returned):
+            self._on_loop(self._finish_call(number, name, signature, results, returned), agent)
+            return
+        found = solutions(name, signature, results, returned)
+        if most == 0 or not inspect.isgenerator(returned):
+            self._first(number, name, found)
+        else:
+            self._some(number, _Call(agent, found), most)
 
     async def _finish_call(self, number: int, name: str, signature: Signature, results: int, returned: Any) -> None:
         try:
@@ -227,18 +228,7 @@ class Host:
         if call is None:
             self._writer.solved(number, [], False)
             return
-        context = contextvars.copy_context()
-        context.run(self._continue_call, number, call, most)
-
-    def _continue_call(self, number: int, call: _Call, most: int) -> None:
-        caller_variable.set(call.agent)
-        try:
-            self._some(number, call, most)
-        except BaseException as error:
-            self._refuse(number, error)
-        finally:
-            if self._output is not None:
-                self._output.end_line()
+        self._run_for(call.agent, number, lambda: self._some(number, call, most))
 
     def _refuse(self, number: int, error: BaseException) -> None:
         """Answers a call that failed, with the place in Python."""
@@ -248,9 +238,9 @@ class Host:
         elif isinstance(error, ActionError):
             fault = fault_of(error, self._folder)
             reason = error.reason if isinstance(error.reason, Term) else str(error.reason)
-            text = str(reason) if isinstance(reason, str) else _term_text(reason)
+            text = _term_text(reason) if isinstance(reason, Term) else reason
             annots = [Term("failure_reason", reason), *fault.annots[1:], *error.annots]
-            self._writer.refused(number, error.error, _with_place(text, fault), annots)
+            self._writer.refused(number, error.error, text + fault.place, annots)
         else:
             fault = fault_of(error, self._folder)
             self._writer.refused(number, "unknown", fault.text, fault.annots)
@@ -354,11 +344,6 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         loop.run_forever()
     finally:
         loop.close()
-
-
-def _with_place(text: str, fault: Fault) -> str:
-    place = fault.text.rpartition(" (")[2] if fault.text.endswith(")") else ""
-    return f"{text} ({place}" if place else text
 
 
 def _term_text(term: Term) -> str:
