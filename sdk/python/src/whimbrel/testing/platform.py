@@ -134,14 +134,9 @@ def run(main: Any, *, patience: float | None = None) -> Any:
     """
     loop = VirtualLoop() if patience is None else VirtualLoop(patience)
     try:
-        return run_in(loop, main)
+        return loop.run_until_complete(main)
     finally:
         close(loop)
-
-
-def run_in(loop: VirtualLoop, main: Any) -> Any:
-    """Runs a coroutine in this loop to its end. Returns its result."""
-    return loop.run_until_complete(main)
 
 
 def close(loop: VirtualLoop) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from .clock import VirtualLoop
-from .platform import MemoryPlatform, close, run_in
+from .platform import MemoryPlatform, close
 
 __all__: list[str] = []
 
@@ -35,10 +35,10 @@ def platform(_whimbrel_loop: VirtualLoop) -> Iterator[MemoryPlatform]:
     """A platform in memory, in virtual time, with no agents. It ends with the test."""
     loop = _whimbrel_loop
     opened = MemoryPlatform()
-    run_in(loop, opened.open())
+    loop.run_until_complete(opened.open())
     yield opened
     if opened.over is None:
-        run_in(loop, opened.close())
+        loop.run_until_complete(opened.close())
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def _in_loop(item: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def run(*arguments: Any, **named: Any) -> None:
         __tracebackhide__ = True
-        run_in(item._request.getfixturevalue(_LOOP), function(*arguments, **named))
+        item._request.getfixturevalue(_LOOP).run_until_complete(function(*arguments, **named))
 
     return run
 
@@ -113,13 +113,13 @@ def pytest_fixture_setup(fixturedef: Any, request: Any) -> Generator[None, Any, 
     loop = request.getfixturevalue(_LOOP)
 
     def make(**given: Any) -> Any:
-        return run_in(loop, bound(**given))
+        return loop.run_until_complete(bound(**given))
 
     def generate(**given: Any) -> Generator[Any, None, None]:
         work = bound(**given)
-        yield run_in(loop, anext(work))
+        yield loop.run_until_complete(anext(work))
         try:
-            run_in(loop, anext(work))
+            loop.run_until_complete(anext(work))
         except StopAsyncIteration:
             return
         pytest.fail(f"fixture {fixturedef.argname} yields more than once")
