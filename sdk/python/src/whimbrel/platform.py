@@ -352,17 +352,13 @@ class Platform(Creation):
         from .html import table
 
         state = "closed" if self.over is not None else "connected" if self.is_connected else "not connected"
-        rows = [("node", self._address or "its own"), ("state", state), ("agents", tuple(self.entries.values()))]
-        return table(f"Platform {self.name or '?'}", [(name, _shown(value)) for name, value in rows])
+        names = tuple(entry.aid.name for entry in self.entries.values())
+        rows: list[tuple[str, object]] = [("node", str(self._address or "its own")), ("state", state)]
+        return table(f"Platform {self.name or '?'}", [*rows, ("agents", names)])
 
     def __repr__(self) -> str:
         where = str(self._address) if self._address else "its own node"
         return f"<Platform {self.name or '?'} at {where}, {len(self.entries)} agents>"
-
-
-def _shown(value: Any) -> Any:
-    """Returns what a table shows: of agents, their names."""
-    return tuple(str(entry.aid) for entry in value) if isinstance(value, tuple) else str(value)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, function: Callable[[str], None], why: str) -> None:

@@ -82,17 +82,21 @@ class Agent(Conversing, Behaving):
         entry = self._bound
         return await entry.platform.certify(entry, request)
 
+    def _shown(self) -> tuple[str, str]:
+        """Name and state of the agent, for people."""
+        return ("?", "not started") if self._entry is None else (self.name, self.end_reason or "alive")
+
     def __repr__(self) -> str:
-        state = "not started" if self._entry is None else self.end_reason or "alive"
-        return f"<{type(self).__name__} {self._entry.aid if self._entry else '?'}, {state}>"
+        name, state = self._shown()
+        return f"<{type(self).__name__} {name}, {state}>"
 
     def _repr_html_(self) -> str:
         from ..html import table
 
-        state = "not started" if self._entry is None else self.end_reason or "alive"
+        name, state = self._shown()
         own = {name: value for name, value in vars(self).items() if not name.startswith("_")}
         rows: list[tuple[str, object]] = [("class", type(self).__name__), ("state", state), ("waiting", self.waiting)]
-        return table(f"Agent {self._entry.aid if self._entry else '?'}", [*rows, *own.items()])
+        return table(f"Agent {name}", [*rows, *own.items()])
 
     def add_behaviour(self, behaviour: Behaviour) -> Behaviour:
         """Starts a behaviour. It ends with the agent."""

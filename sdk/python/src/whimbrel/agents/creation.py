@@ -190,10 +190,7 @@ class Creation(Roster):
             entry.saver = successor = self._saver_of(entry.number, saver.keep, agent)
             successor.upto, successor.progress, successor.restored = saver.upto, saver.progress, saver.restored
             if saver.state is not None:
-                code = (
-                    saver.restored.code if saver.restored else CODE_PREFIX + (saver.keep.code or type(before).__name__)
-                )
-                successor.restored = Restored(code, saver.state)
+                successor.restored = Restored(_code(saver, before), saver.state)
             saver.over()
         entry.agent = agent
         agent._entry = entry
@@ -246,7 +243,7 @@ class Creation(Roster):
                 entry.agent.tell(error)
 
         def say(state: bytes, upto: int, also: list[int], to: str | None) -> int:
-            code = saver.restored.code if saver.restored else CODE_PREFIX + (keep.code or type(agent).__name__)
+            code = _code(saver, agent)
             frame = session.save(number, upto, code, state, also, to)
             entry = self.entries.get(number)
             if entry is not None and entry.early is not None:
@@ -284,6 +281,11 @@ def _claim(agent: Agent) -> None:
     if agent._is_claimed:
         raise WhimbrelError("the agent already belongs to a platform: create another object")
     agent._is_claimed = True
+
+
+def _code(saver: StateSaver, agent: Agent) -> str:
+    """Returns the name of a kept agent's code."""
+    return saver.restored.code if saver.restored else CODE_PREFIX + (saver.keep.code or type(agent).__name__)
 
 
 def _check(name: str, keep: Keep | None) -> None:

@@ -196,7 +196,7 @@ class Messaging(Checking):
         message = self._message(receivers, content, performative, parameters)
         entry = self._bound
         platform = entry.platform
-        identifier = f"{entry.aid.name}-{_origin}-{next(_counter)}"
+        identifier = new_id(entry.aid.name)
         key = message.reply_with = message.reply_with or identifier
         conversation = message.conversation_id = message.conversation_id or identifier
         future = Answer(platform.loop)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..acl.aid import Aid, AidLike, aids
 from ..acl.errors import EncodeError, WhimbrelError
 from ..acl.message import Message
 from ..agents.errors import DeadlineError, EndedError, error_of
+from ..agents.messaging import Messaging, new_id
 from .clock import now_ms
 from .limits import OPEN_MAX
 from .machine import Judgement, Machine, ProtocolError, protocol
-
-if TYPE_CHECKING:
-    from ..agents.messaging import Messaging
 
 __all__ = ["Talk"]
 
@@ -28,8 +26,6 @@ class Talk:
     """A conversation that an agent opened by a protocol. Its machines judge; it waits for what they come to."""
 
     def __init__(self, agent: Messaging, name: str, to: AidLike | Iterable[AidLike], parameters: Any) -> None:
-        from ..agents.messaging import new_id
-
         if not agent.checks_protocols:
             raise WhimbrelError(f"agent {agent.name} does not check protocols: set checks_protocols = True")
         self.agent = agent
@@ -43,7 +39,6 @@ class Talk:
         self.last: dict[Aid, Message] = {}
         #: All messages in their order.
         self.heard: list[Message] = []
-        self._new_id = new_id
         # Reasons why others broke the protocol.
         self._broken: dict[Aid, str] = {}
         self._waiter: asyncio.Future[None] | None = None
@@ -119,7 +114,7 @@ class Talk:
             content,
             protocol=self.protocol.name,
             conversation_id=self.id,
-            reply_with=None if performative in _UNANSWERED else self._new_id(self.agent.name),
+            reply_with=None if performative in _UNANSWERED else new_id(self.agent.name),
             in_reply_to=before.reply_with if before is not None else None,
             reply_by=reply_by,
             **self.parameters,
