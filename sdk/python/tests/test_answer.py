@@ -8,7 +8,7 @@ import contextvars
 import pytest
 
 from whimbrel import DeadlineError, Message
-from whimbrel.agents.answer import Answer
+from whimbrel.agents.answer import AnswerFuture
 
 ANSWER = Message("inform", content=1)
 
@@ -22,14 +22,14 @@ def test_task_goes_on_at_once() -> None:
     said: list[object] = []
     name = contextvars.ContextVar("name", default="other")
 
-    async def ask(answer: Answer) -> None:
+    async def ask(answer: AnswerFuture) -> None:
         name.set("own")
         said.append((await answer).content)
         said.append(name.get())
 
     async def main() -> None:
         loop = asyncio.get_running_loop()
-        answer = Answer(loop)
+        answer = AnswerFuture(loop)
         task = loop.create_task(ask(answer))
         await turn()
 
@@ -48,11 +48,11 @@ def test_task_goes_on_at_once() -> None:
 def test_running_task_is_not_interrupted() -> None:
     said: list[object] = []
 
-    async def ask(answer: Answer) -> None:
+    async def ask(answer: AnswerFuture) -> None:
         said.append((await answer).content)
 
     async def main() -> None:
-        answer = Answer(asyncio.get_running_loop())
+        answer = AnswerFuture(asyncio.get_running_loop())
         task = asyncio.create_task(ask(answer))
         await turn()
         answer.set_result(ANSWER)
@@ -65,7 +65,7 @@ def test_running_task_is_not_interrupted() -> None:
 
 def test_early_answer_is_kept() -> None:
     async def main() -> None:
-        answer = Answer(asyncio.get_running_loop())
+        answer = AnswerFuture(asyncio.get_running_loop())
         answer.set_result(ANSWER)
         assert await answer is ANSWER
 
@@ -74,7 +74,7 @@ def test_early_answer_is_kept() -> None:
 
 def test_cancelled_task_leaves_its_answer() -> None:
     async def main() -> None:
-        answer = Answer(asyncio.get_running_loop())
+        answer = AnswerFuture(asyncio.get_running_loop())
 
         async def ask() -> Message:
             return await answer
@@ -93,7 +93,7 @@ def test_cancelled_task_leaves_its_answer() -> None:
 
 def test_error_is_raised_in_the_task() -> None:
     async def main() -> None:
-        answer = Answer(asyncio.get_running_loop())
+        answer = AnswerFuture(asyncio.get_running_loop())
 
         async def ask() -> Message:
             return await answer

@@ -1,7 +1,7 @@
 //! Accelerator of the Python SDK: reads frames with a message in JSON, and writes messages as JSON.
 //!
-//! It knows the plain cases only. For all else, errors among them, it returns `None`, and the package `whimbrel` does
-//! the work itself. So both have the same results.
+//! The accelerator knows the plain cases only. For all else, errors among them, it returns `None`, and the package
+//! `whimbrel` does the work itself. So both have the same results.
 
 mod read;
 mod write;

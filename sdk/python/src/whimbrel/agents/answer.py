@@ -1,4 +1,4 @@
-"""Answer of a question: a future whose task goes on at once, without a turn of the event loop."""
+"""Future answer of a question: its task goes on at once, without a turn of the event loop."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 from ..acl.message import Message
 
-__all__ = ["Answer"]
+__all__ = ["AnswerFuture"]
 
 
-class Answer:
+class AnswerFuture:
     """Future answer that one task waits for.
 
     A future of asyncio has its task run in the next turn of the loop, which looks at all sockets before. Here the task

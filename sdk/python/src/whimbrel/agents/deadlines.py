@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from typing import Any
 
-from .answer import Answer
+from .answer import AnswerFuture
 from .errors import DeadlineError
 
 __all__ = ["Deadlines"]
@@ -18,11 +18,11 @@ class Deadlines:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         # By duration: within one, the futures are in the order of their ends.
-        self._queues: dict[float, deque[tuple[float, asyncio.Future[Any] | Answer]]] = {}
+        self._queues: dict[float, deque[tuple[float, asyncio.Future[Any] | AnswerFuture]]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._due = float("inf")
 
-    def add(self, future: asyncio.Future[Any] | Answer, seconds: float) -> None:
+    def add(self, future: asyncio.Future[Any] | AnswerFuture, seconds: float) -> None:
         """Adds a future."""
         due = self._loop.time() + seconds
         queue = self._queues.get(seconds)

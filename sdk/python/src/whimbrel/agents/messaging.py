@@ -14,7 +14,7 @@ from ..acl.errors import EncodeError
 from ..acl.message import Message, Reply
 from ..acl.performatives import NEGATIVE
 from ..acl.template import Matcher, matches
-from .answer import Answer
+from .answer import AnswerFuture
 from .checking import Checking
 from .errors import DeadlineError, error_of
 from .limits import ANSWER_S
@@ -75,7 +75,7 @@ class Question:
 
     __slots__ = ("future", "reply_with")
 
-    def __init__(self, future: Answer, reply_with: str) -> None:
+    def __init__(self, future: AnswerFuture, reply_with: str) -> None:
         self.future = future
         self.reply_with = reply_with
 
@@ -199,7 +199,7 @@ class Messaging(Checking):
         identifier = new_id(entry.aid.name)
         key = message.reply_with = message.reply_with or identifier
         conversation = message.conversation_id = message.conversation_id or identifier
-        future = Answer(platform.loop)
+        future = AnswerFuture(platform.loop)
         question = Question(future, key)
         if self._questions is None:
             self._questions = {}
