@@ -233,6 +233,15 @@ def test_old_conversations_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(machines._with) == 4
 
 
+def test_long_subscription_takes_no_memory() -> None:
+    machine = Machine(protocol("fipa-subscribe"), PARTICIPANT)
+    machine.receive("subscribe", 0)
+    for now in range(1000):
+        machine.send("inform", now)
+    assert len(machine._trail) == 2
+    assert machine.receive("cancel", 2000).verdict == "ok"
+
+
 def test_unknown_protocol_names_the_known_ones() -> None:
     assert protocol("contract-net") is protocol("fipa-contract-net")
     with pytest.raises(ProtocolError, match="no interaction protocol haggling: known are fipa-request"):

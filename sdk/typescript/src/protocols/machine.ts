@@ -106,7 +106,10 @@ export interface Judgement {
 export class Machine {
   #state = "start";
   #deadlineMs: number | undefined;
-  /** States left by own messages and by deadlines (true) since the last received message that fitted. */
+  /**
+   * States left by own messages and by deadlines (true) since the last received message that fitted. Each is there once:
+   * a publisher may never receive another message.
+   */
   #trail: (readonly [state: string, byDeadline: boolean])[] = [];
   /** States by the `replyWith` of the own messages that led there. The newest is the last. */
   readonly #questions = new Map<string, string>();
@@ -146,7 +149,7 @@ export class Machine {
   tick(nowMs: number): boolean {
     if (this.#deadlineMs === undefined || nowMs < this.#deadlineMs) return false;
     const to = deadlineOf(this.protocol, this.#state)?.to ?? this.#state;
-    this.#trail.push([this.#state, true]);
+    this.#leave(true);
     this.#move(to);
     return true;
   }
@@ -170,7 +173,7 @@ export class Machine {
    */
   send(said: Saying, nowMs: number): void {
     const to = this.check(said.performative, nowMs);
-    this.#trail.push([this.#state, false]);
+    this.#leave(false);
     this.#move(to, said.replyByMs);
     if (said.replyWith === undefined) return;
     this.#questions.delete(said.replyWith);
@@ -199,6 +202,11 @@ export class Machine {
   #askedBefore(inReplyTo: string | undefined): string | undefined {
     const newest = [...this.#questions.keys()].at(-1);
     return inReplyTo === undefined || inReplyTo === newest ? undefined : this.#questions.get(inReplyTo);
+  }
+
+  #leave(byDeadline: boolean): void {
+    const from = this.#state;
+    this.#trail = [...this.#trail.filter(([left, byTime]) => left !== from || byTime !== byDeadline), [from, byDeadline]];
   }
 
   #move(to: string, replyByMs?: number): void {

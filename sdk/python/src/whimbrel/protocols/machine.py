@@ -174,7 +174,8 @@ class Machine:
         self.state = _START
         #: Deadline of the state, in milliseconds since 1970; None if it has none.
         self.deadline_ms: int | None = None
-        # States left by own messages and by deadlines (true) since the last received message.
+        # States left by own messages and by deadlines (true) since the last received message that fitted. Each is there
+        # once: a publisher may never receive another message.
         self._trail: list[tuple[str, bool]] = []
         # States by the `reply-with` of the own messages that led there. The newest is the last.
         self._questions: dict[str, str] = {}
@@ -204,7 +205,7 @@ class Machine:
         """Moves on if the deadline of the state has passed. Returns true if it has."""
         if self.deadline_ms is None or now_ms < self.deadline_ms:
             return False
-        self._trail.append((self.state, True))
+        self._leave(True)
         self._move(self.protocol.deadlines[self.state].to, None)
         return True
 
@@ -214,7 +215,7 @@ class Machine:
         Raises ProtocolError, and changes nothing, if the protocol does not allow it.
         """
         to = self.check(say, now_ms)
-        self._trail.append((self.state, False))
+        self._leave(False)
         self._move(to, reply_by_ms)
         if reply_with is not None:
             self._questions.pop(reply_with, None)
@@ -269,6 +270,12 @@ class Machine:
             return None
         return None if in_reply_to == next(reversed(self._questions)) else self._questions[in_reply_to]
 
+    def _leave(self, by_deadline: bool) -> None:
+        left = (self.state, by_deadline)
+        if left in self._trail:
+            self._trail.remove(left)
+        self._trail.append(left)
+
     def _move(self, to: str, reply_by_ms: int | None) -> None:
         self.state = to
         self.deadline_ms = reply_by_ms if to in self.protocol.deadlines else None
@@ -283,7 +290,6 @@ class Machine:
     def _wrong(self, say: str, by: str) -> Judgement:
         reason = self._complaint(say, by)
         if not self.is_over:
-            self._trail.append((self.state, False))
             self._move(_BROKEN, None)
         return Judgement("wrong", _NOT_UNDERSTOOD, reason)
 
