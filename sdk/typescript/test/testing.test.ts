@@ -92,13 +92,20 @@ test("cut connection loses nothing", () =>
   }));
 
 test("lost program ends its agents after the lease", () =>
-  inVirtualTime(async ({ platform, node, another, advance }) => {
+  inVirtualTime(async ({ platform, node, cut, advance }) => {
     const bob = await platform.create("bob");
-    const program = await another({ leaseMs: 5000 });
+    let isLost = false;
+    const transport: Connect = (events) => (isLost ? { send: () => undefined, close: () => undefined } : node.transport(events));
+    const program = await connect("ws://memory.invalid", { leaseMs: 5000, transport });
     const eve = await program.create("eve");
-    const [, session] = [...node.sessions.values()];
-    session?.over("failed: its lease is over");
-    await advance(10_000);
+    const told = bob.ams.whenEnded("eve");
+    await advance(0);
+    isLost = true;
+    cut();
+    await advance(4000);
+    assert.equal((await bob.ams.search({ name: "eve" })).length, 1);
+    await advance(2000);
+    assert.equal(await told, "failed: its lease is over");
     await assert.rejects(ask(bob, "eve"), FailureError);
     assert.ok(eve.signal.aborted);
   }));

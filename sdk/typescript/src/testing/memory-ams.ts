@@ -2,12 +2,11 @@
 import { Aid } from "../acl/aid.js";
 import { message as build, type Message } from "../acl/message.js";
 import { atom, record, term, textOf, type Value } from "../acl/value.js";
-import { Answers, ANSWERS, fullIdentifier, fullSet, identifier, NegativeReason, onlyArgument, Parameters, readRequest, resultsMax, type ServiceRequest } from "./requests.js";
+import { Answers, ANSWERS, CASTS, fullIdentifier, fullSet, identifier, NegativeReason, onlyArgument, Parameters, readRequest, resultsMax, type ServiceRequest } from "./requests.js";
 
 const STATES = ["initiated", "active", "suspended", "waiting", "transit"];
 /** States that an agent can change to, by its state. */
 const STEPS: readonly string[] = ["initiated active", "active suspended", "suspended active", "active waiting", "waiting active"];
-const CASTS = /^(topic|group|any):/;
 
 /** An agent of the node, for its AMS. */
 export interface AgentRecord {

@@ -8,15 +8,14 @@ import { atom, term, type Value } from "../acl/value.js";
 import type { Connect } from "../session/transport.js";
 import { MemoryAms, type AgentRecord, type Residents } from "./memory-ams.js";
 import { MemoryDf } from "./memory-df.js";
-import { connectTo, MemoryResident, type MemorySession, type Resident } from "./memory-session.js";
+import { connectTo, MemoryResident, type MemorySession } from "./memory-session.js";
 import { Recording } from "./recording.js";
-import { agentAtom, sending } from "./requests.js";
+import { agentAtom, CASTS, sending } from "./requests.js";
 
 /** Milliseconds for which a kept agent waits for its client. */
 const WAIT_MS = 24 * 3_600_000;
 /** Agents of the platform itself. */
 const SERVICES = ["ams", "df"];
-const CASTS = /^(topic|group|any):/;
 
 /** A node without a process, for tests. Several platforms may share one, as programs do. */
 export class MemoryNode implements Residents {
@@ -47,7 +46,7 @@ export class MemoryNode implements Residents {
   // ---- Agents
 
   /** Creates an agent, or returns the waiting one of this client. Returns code and text of a refusal. @internal */
-  create(session: MemorySession, number: number, name: string): Resident | readonly ["bad-name" | "name-taken", string] {
+  create(session: MemorySession, number: number, name: string): MemoryResident | readonly ["bad-name" | "name-taken", string] {
     if (Aid.parse(name) === undefined || name.includes("@") || CASTS.test(name) || SERVICES.includes(name)) return ["bad-name", `"${name}" is no name for an agent`];
     let known = this.#residents.get(name);
     if (known && (known.session || known.token !== session.token)) return ["name-taken", `an agent named ${name} exists already`];
@@ -57,7 +56,7 @@ export class MemoryNode implements Residents {
   }
 
   /** Ends an agent. Its unhandled messages go back to their senders. @internal */
-  end(resident: Resident, reason: string): void {
+  end(resident: MemoryResident, reason: string): void {
     const { name } = resident;
     if (this.#residents.get(name) !== resident) return;
     this.#residents.delete(name);
@@ -69,7 +68,7 @@ export class MemoryNode implements Residents {
   }
 
   /** Lets a kept agent wait for its client. @internal */
-  leaveWaiting(resident: Resident): void {
+  leaveWaiting(resident: MemoryResident): void {
     const since = resident.detach();
     setTimeout(() => {
       if (!resident.session && resident.waits === since) this.end(resident, "expired");

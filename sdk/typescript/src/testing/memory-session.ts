@@ -87,9 +87,6 @@ export class MemoryResident {
   }
 }
 
-/** An agent of the node. */
-export type Resident = MemoryResident;
-
 /** Opens a connection of a program to a node. */
 export function connectTo(node: MemoryNode, events: TransportEvents): Transport {
   let session: MemorySession | undefined;
@@ -228,7 +225,7 @@ export class MemorySession {
   }
 
   /** Tells the program that an agent has ended. */
-  tellEnded({ number: agent }: Resident, reason: string): void {
+  tellEnded({ number: agent }: MemoryResident, reason: string): void {
     if (this.#agents.delete(agent) && !this.#isOver) this.#push({ type: "ended", number: ++this.#last, agent, reason });
   }
 

@@ -9,6 +9,8 @@ import { elementsOf, ONTOLOGY } from "../agents/directory.js";
 
 /** Performatives of answers. They are not answered: two agents could answer each other for ever. */
 export const ANSWERS: ReadonlySet<string> = new Set(["agree", "failure", "inform", "not-understood", "refuse"]);
+/** Names of topics and groups, and of one member of a group. */
+export const CASTS = /^(topic|group|any):/;
 const IDENTIFYING = ["iota", "any", "all"];
 const OLDER_NAMES: Readonly<Record<string, string>> = { protocol: "protocols", ontology: "ontologies", language: "languages" };
 
