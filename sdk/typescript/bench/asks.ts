@@ -68,7 +68,7 @@ async function measure(names: readonly string[], encoding: Encoding, rounds: num
     const agent = await platform.create("bench");
     await askInTurn(agent, 500);
     for (const name of names) {
-      const [count, run] = PARTS[name] ?? [0, askInTurn];
+      const [count, run] = PARTS[name] as (typeof PARTS)[string];
       const rates: number[] = [];
       for (let round = 0; round < rounds; round++) {
         const begun = performance.now();
@@ -91,6 +91,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { serve: { type: "string" }, encoding: { type: "string", default: "json" }, rounds: { type: "string", default: "5" } },
 });
+const unknown = positionals.find((name) => !(name in PARTS));
+if (unknown !== undefined) throw new Error(`no part ${unknown}: there are ${Object.keys(PARTS).join(", ")}`);
 if (values.serve !== undefined) {
   await serve(values.serve, values.encoding);
 } else {
