@@ -94,18 +94,18 @@ class Hub {
     return agent;
   }
 
-  #undelivered(message: Message, name: string): void {
+  #undelivered(message: Message, receiver: Aid): void {
     const ams = new Aid("ams", "here");
-    const content = [atom("sent"), term("undelivered", atom(name), atom("unknown_agent"))];
+    const content = [atom("sent"), term("undelivered", atom(String(receiver)), atom("unknown_agent"))];
     setImmediate(() => this.agents.get(message.sender.name)?.deliver(replyTo(message, ams, "failure", content), 0, 0));
   }
 
   #send(message: Message): void {
-    for (const { name } of message.receivers) {
-      this.sent.push(`${message.sender.name}>${name} ${message.performative}`);
-      const to = this.agents.get(name);
+    for (const receiver of message.receivers) {
+      this.sent.push(`${message.sender.name}>${receiver.name} ${message.performative}`);
+      const to = this.agents.get(receiver.name);
       setImmediate(() => to?.deliver(message, 0, 0));
-      if (!to) this.#undelivered(message, name);
+      if (!to) this.#undelivered(message, receiver);
     }
   }
 }
@@ -145,8 +145,24 @@ test("request is performed, refused, failed or late", async () => {
   assert.equal(await reason(request(ada, "bob", "sleep", { deadlineMs: 300 })), "WhimbrelError");
   await until(() => isAborted && hub.sent.length === 12);
   assert.deepEqual(hub.sent.slice(-2), ["ada>bob cancel", "bob>ada inform"]);
-  assert.equal(await reason(request(ada, "nobody", "paint")), "FailureError");
+  for (const nobody of ["nobody", "nobody@here"]) assert.equal(await reason(request(ada, nobody, "paint")), "FailureError");
+  assert.deepEqual(hub.errors.map(String), ["Error: spilt"]);
   assert.equal(await reason(queryIf(ada, "bob", "raining", { deadlineMs: 20 })), "DeadlineError");
+});
+
+test("conversations at a time cause no warning", async () => {
+  const warnings: Error[] = [];
+  const note = (warning: Error): void => void warnings.push(warning);
+  process.on("warning", note);
+  const hub = new Hub();
+  const [ada, bob] = [hub.agent("ada"), hub.agent("bob")];
+  const { signal } = new AbortController();
+  serveRequest(bob, { perform: ({ message: { content } }) => content });
+  await Promise.all(Array.from({ length: 50 }, (_, number) => request(ada, "bob", BigInt(number), { signal })));
+  // Warnings come in a later task.
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("warning", note);
+  assert.deepEqual(warnings, []);
 });
 
 test("message that the protocol forbids is answered not-understood", async () => {

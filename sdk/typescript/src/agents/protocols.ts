@@ -6,10 +6,10 @@ import { Aid, type AidLike } from "../acl/aid.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Draft, Message } from "../acl/message.js";
 import { matches, type Template } from "../acl/template.js";
-import { isTerm, type Value } from "../acl/value.js";
+import type { Value } from "../acl/value.js";
 import { newId, type Agent } from "./agent.js";
 import { cancel } from "./cancel.js";
-import { agentOf } from "./directory.js";
+import { unreachedIn } from "./directory.js";
 import { DeadlineError, EndedError, errorOf, deadlineErrorFrom, type AnswerError } from "./errors.js";
 import { ALIVE_LOOK_MS, ANSWER_MS, RECEIVERS_MAX } from "./limits.js";
 import type { Inbox, Waiting } from "./mailbox.js";
@@ -211,9 +211,7 @@ function atHome(agent: Agent, other: Aid): Aid {
  */
 function answererOf(agent: Agent, { content, performative, sender }: Message): string {
   const from = `${atHome(agent, sender)}`;
-  if (performative !== "failure" || from !== "ams" || !Array.isArray(content)) return from;
-  const reason = (content as readonly Value[]).at(-1) ?? null;
-  const unreached = isTerm(reason, "undelivered") ? agentOf(reason.args[0]) : undefined;
+  const unreached = performative === "failure" && from === "ams" ? unreachedIn(content) : undefined;
   return unreached ? `${atHome(agent, unreached)}` : from;
 }
 

@@ -1,10 +1,11 @@
 /** Conversations of an agent: what it sends and receives by protocols is judged by machines. */
 import { Aid, type AidLike } from "../acl/aid.js";
+import { WhimbrelError } from "../acl/errors.js";
 import { message as messageOf, replyTo, type Draft, type Message } from "../acl/message.js";
 import type { Value } from "../acl/value.js";
 import { newId, type Agent } from "../agents/agent.js";
+import { whenAborted } from "../agents/aborts.js";
 import { DeadlineError, EndedError, errorOf } from "../agents/errors.js";
-import { WhimbrelError } from "../acl/errors.js";
 import { Refusal } from "../agents/protocols.js";
 import { PROTOCOL_ANSWER_MS } from "./limits.js";
 import { isEnd, ProtocolError, type Machine, type Protocol } from "./machine.js";
@@ -126,13 +127,12 @@ class Change {
   async next(agent: Agent, ms: number): Promise<void> {
     if (agent.signal.aborted) throw agent.signal.reason;
     let stop = (): void => undefined;
-    const ended = (): void => this.#wake();
-    agent.signal.addEventListener("abort", ended);
+    const forget = whenAborted(agent.signal, () => this.#wake());
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
       if (Number.isFinite(ms)) stop = agent.after(ms, resolve);
     });
-    agent.signal.removeEventListener("abort", ended);
+    forget();
     stop();
     if (agent.signal.aborted) throw agent.signal.reason;
   }
@@ -172,8 +172,12 @@ export class Talk implements Party {
     for (const one of Array.isArray(to) ? (to as readonly AidLike[]) : [to as AidLike]) this.#aids.set(this.#conversations.nameOf(Aid.of(one)), Aid.of(one));
     this.others = [...this.#aids.keys()];
     this.conversationId = options.conversationId ?? newId(agent.name);
-    this.#leave = this.#conversations.join(this, this.conversationId);
-    options.signal?.addEventListener("abort", () => this.wake());
+    const leave = this.#conversations.join(this, this.conversationId);
+    const forget = options.signal && whenAborted(options.signal, () => this.wake());
+    this.#leave = () => {
+      leave();
+      forget?.();
+    };
   }
 
   /** Adds another agent. Returns its name. */
@@ -273,7 +277,7 @@ export class Talk implements Party {
     if (!this.agent.signal.aborted) this.say("cancel", null, { to: open, deadlineMs });
   }
 
-  /** Stops listening. Messages that still come are judged, and reach nobody. */
+  /** Cancels what is not over yet, and stops listening when the others have confirmed that. */
   close(): void {
     if (this.isOver) return this.#leave();
     this.cancel();

@@ -1,11 +1,11 @@
 /** Initiators of FIPA's interaction protocols. Each is a function, so that bundles contain only what they use. */
 import { Aid, type AidLike } from "../acl/aid.js";
+import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import { compareValues } from "../acl/order.js";
 import { field, map, term, textOf, type Value } from "../acl/value.js";
-import { DeadlineError } from "../agents/errors.js";
 import type { Agent } from "../agents/agent.js";
-import { WhimbrelError } from "../acl/errors.js";
+import { DeadlineError } from "../agents/errors.js";
 import { Talk, type TalkOptions } from "./conversations.js";
 import { PROTOCOL_ANSWER_MS } from "./limits.js";
 import type { Protocol } from "./machine.js";
@@ -17,15 +17,15 @@ export interface AnswerOptions extends TalkOptions {
   readonly deadlineMs?: number;
 }
 
-/** Asks one agent by a protocol, and waits for its answer. @internal */
-export async function ask(agent: Agent, protocol: Protocol, to: AidLike, performative: string, content: Value, options: AnswerOptions): Promise<Message> {
+/** Asks one agent by a protocol, and waits for its result: as long as for its answer, by default. @internal */
+export async function ask(agent: Agent, protocol: Protocol, to: AidLike, performative: string, content: Value, options: AnswerOptions, resultMs?: number): Promise<Message> {
   const { deadlineMs = PROTOCOL_ANSWER_MS } = options;
   const talk = new Talk(agent, protocol, to, options);
   try {
     const [other = ""] = talk.others;
     talk.say(performative, content, { deadlineMs });
     // The deadline of the machine is a millisecond earlier.
-    await talk.until(() => talk.isOver, deadlineMs + 1);
+    await talk.until(() => talk.isOver, resultMs ?? deadlineMs + 1);
     if (!talk.isOver) throw new WhimbrelError(`${other} agreed, and did not deliver in time: cancelled`);
     const error = talk.error(other);
     const answer = talk.last(other);
@@ -91,20 +91,8 @@ export async function recruit(agent: Agent, to: AidLike, question: ProxyQuestion
 const listOf = (content: Value): readonly Value[] => (Array.isArray(content) ? (content as readonly Value[]) : []);
 
 /** FIPA request-when: asks for an action as soon as a condition holds. Waits for the result, without a limit. */
-export async function requestWhen(agent: Agent, to: AidLike, action: Value, condition: Value, options: AnswerOptions = {}): Promise<Message> {
-  const talk = new Talk(agent, REQUEST_WHEN, to, options);
-  try {
-    const [other = ""] = talk.others;
-    talk.say("request-when", term("when", action, condition), { deadlineMs: options.deadlineMs ?? PROTOCOL_ANSWER_MS });
-    await talk.until(() => talk.isOver);
-    const error = talk.error(other);
-    const answer = talk.last(other);
-    if (error || !answer) throw error ?? new WhimbrelError(`${other} did not answer`);
-    return answer;
-  } finally {
-    talk.close();
-  }
-}
+export const requestWhen = (agent: Agent, to: AidLike, action: Value, condition: Value, options: AnswerOptions = {}): Promise<Message> =>
+  ask(agent, REQUEST_WHEN, to, "request-when", term("when", action, condition), options, Infinity);
 
 /** Answer to a proposal. */
 export interface Decision {

@@ -1,7 +1,7 @@
 /** Machines of all conversations of one agent. They have no clock and no network. */
 import type { Aid } from "../acl/aid.js";
 import type { Message } from "../acl/message.js";
-import { isAtom, isTerm, type Value } from "../acl/value.js";
+import { unreachedIn } from "../agents/directory.js";
 import { CONVERSATIONS_ENDED_MAX, CONVERSATIONS_OPEN_MAX } from "./limits.js";
 import { complaint, Machine, nextState, type Judgement, type Protocol, type Saying } from "./machine.js";
 
@@ -136,13 +136,11 @@ export class Machines {
     return found.length === 1 ? found[0]?.[0].slice(0, -other.length - 1) : undefined;
   }
 
-  /** Returns the agent that a message of the AMS reports as unreached. */
+  /** Returns the name of the agent that a message of the AMS reports as unreached. */
   #unreached({ performative, sender, content }: Message): string | undefined {
-    if (performative !== "failure" || this.nameOf(sender) !== "ams" || !Array.isArray(content)) return undefined;
-    const reason = (content as readonly Value[]).at(-1) ?? null;
-    const receiver = isTerm(reason, "undelivered") ? reason.args[0] : undefined;
-    if (receiver === undefined) return undefined;
-    return isAtom(receiver) ? receiver.atom : String(receiver);
+    if (performative !== "failure" || this.nameOf(sender) !== "ams") return undefined;
+    const receiver = unreachedIn(content);
+    return receiver && this.nameOf(receiver);
   }
 }
 

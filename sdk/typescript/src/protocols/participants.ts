@@ -2,11 +2,11 @@
 import { Aid, type AidLike } from "../acl/aid.js";
 import { field, isTerm, map, textOf, type Value } from "../acl/value.js";
 import type { Agent } from "../agents/agent.js";
+import { Refusal } from "../agents/protocols.js";
 import { conversationsOf, type Exchange } from "./conversations.js";
 import { ask } from "./initiators.js";
 import { PROTOCOL_ANSWER_MS } from "./limits.js";
 import type { Protocol } from "./machine.js";
-import { Refusal } from "../agents/protocols.js";
 import { BROKERING, CONTRACT_NET, ITERATED_CONTRACT_NET, PROPOSE, QUERY, RECRUITING, REQUEST, REQUEST_WHEN, SUBSCRIBE } from "./tables.js";
 
 /** A value, or a promise of one. */
