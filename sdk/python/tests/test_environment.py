@@ -174,7 +174,7 @@ def test_environment_with_fault_is_broken(make: Callable[..., HostProcess]) -> N
     ("classes", "fault"),
     [
         ("class A(Environment): pass\nclass B(Environment): pass\n", "it has several environments, A, B"),
-        ("x = 1\n", "it has no class of whimbrel.environment.Environment"),
+        ("x = 1\n", "it has no subclass of whimbrel.environment.Environment"),
     ],
 )
 def test_file_names_one_environment(make: Callable[..., HostProcess], classes: str, fault: str) -> None:

@@ -24,9 +24,11 @@ def find_binary() -> str:
     """
     named = os.environ.get("WHIMBREL")
     if named:
-        if Path(named).is_file():
-            return named
-        raise WhimbrelError(f"WHIMBREL names no program: {named}")
+        if not Path(named).is_file():
+            raise WhimbrelError(f"WHIMBREL names no program: {named}")
+        if not os.access(named, os.X_OK):
+            raise WhimbrelError(f"WHIMBREL names a file that is not executable: {named}")
+        return named
     found = next((path for path in _found() if not _is_script(path)), None)
     if found:
         return found

@@ -37,12 +37,15 @@ def place_of(code: CodeType, folder: str) -> str:
 
 
 def _last_line(error: BaseException, folder: str) -> tuple[str, int] | None:
-    """Returns the innermost line of the project that an error comes from, or else the innermost line."""
+    """Returns the innermost line of the project that an error comes from, or else the innermost line outside of this
+    package.
+    """
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         return error.filename, error.lineno
     lines = [(line.filename, line.lineno or 0) for line in traceback.extract_tb(error.__traceback__)]
     own = [line for line in lines if os.path.abspath(line[0]).startswith(os.path.join(os.path.abspath(folder), ""))]
-    found = own or lines
+    package = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+    found = own or [line for line in lines if not os.path.abspath(line[0]).startswith(package)]
     return found[-1] if found else None
 
 

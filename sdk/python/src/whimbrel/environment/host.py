@@ -368,7 +368,7 @@ def environment_class(module: ModuleType) -> type[Environment]:
     if len(own) == 1:
         return own[0]
     if not own:
-        raise TypeError("it has no class of whimbrel.environment.Environment")
+        raise TypeError("it has no subclass of whimbrel.environment.Environment")
     names = ", ".join(cls.__name__ for cls in own)
     raise TypeError(f"it has several environments, {names}: let it end with `environment = {own[-1].__name__}`")
 
