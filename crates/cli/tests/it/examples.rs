@@ -34,11 +34,9 @@ fn examples_print_what_they_should() {
     let has = |path: &Path, file: &str| path.join(file).exists();
     names.retain(|path| path.is_dir() && !has(path, "main.rs"));
     names.retain(|path| !has(path, "market.sh") && !has(path, "chaos.toml") && !has(path, "searcher"));
-    // Those with an environment in Python are run by the tests of Python.
-    names.retain(|path| !has(path, "env.py"));
     // Those with a program in TypeScript are run by the tests of its SDK.
     names.retain(|path| !has(path, "package.json"));
-    // Those with programs in Python, by the tests of its SDK.
+    // Those with programs in Python, by the tests of its SDK, and those with an environment by the module `python`.
     names.retain(|path| !has_python(path));
     // Those with pages, by the tests of the console: their output depends on the visitors.
     names.retain(|path| !has(path, "page"));

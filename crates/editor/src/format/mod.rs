@@ -232,6 +232,7 @@ mod tests {
         assert_eq!(format_by_parts(text, &file, 1), format_by_parts(text, &file, usize::MAX / 2));
         assert!(format_by_parts("a.\nb(.\nc.", &file, 1).is_err_and(|errors| errors[0].span.line == 2));
     }
+
     #[test]
     fn long_program_is_cut_into_parts() {
         let text = "likes(tea, 3).\n".repeat(5_000);
