@@ -98,6 +98,18 @@ def release():
 def stops():
     yield 1
     raise ValueError("no more")
+
+
+def explains_badly():
+    raise ActionError(Term("no_value", object()))
+
+
+async def leaves():
+    raise SystemExit(3)
+
+
+async def is_cancelled():
+    raise asyncio.CancelledError
 '''
 
 X = {"var": "X", "slot": 0}
@@ -199,6 +211,18 @@ def test_reason_of_failure_is_term(host: HostProcess) -> None:
     annots = call(host, "refused")[4]
     assert annots[0] == {"term": "failure_reason", "args": [{"term": "closed", "args": [{"atom": "door"}]}]}
     assert annots[-1] == {"term": "code", "args": [7]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("explains_badly", "ActionError: "), ("leaves", "SystemExit: 3"), ("is_cancelled", "CancelledError")],
+)
+def test_strange_failure_is_answered(host: HostProcess, name: str, text: str) -> None:
+    refused = call(host, name)
+    assert refused[:3] == ["refused", 1, "unknown"]
+    assert refused[3].startswith(text)
+    # The thread that carried it out is still there, and so is the event loop.
+    assert call(host, "later", 1, X) == solved([2])
 
 
 def test_unknown_function_has_advice(host: HostProcess) -> None:

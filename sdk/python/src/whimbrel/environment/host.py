@@ -202,7 +202,7 @@ class Host:
     async def _finish_call(self, number: int, name: str, signature: Signature, results: int, returned: Any) -> None:
         try:
             self._first(number, name, solutions(name, signature, results, await returned))
-        except Exception as error:
+        except (Exception, asyncio.CancelledError, SystemExit) as error:
             self._refuse(number, error)
 
     def _first(self, number: int, name: str, found: Iterator[list[Any]]) -> None:
@@ -232,6 +232,13 @@ class Host:
 
     def _refuse(self, number: int, error: BaseException) -> None:
         """Answers a call that failed, with the place in Python."""
+        try:
+            self._refuse_with_reason(number, error)
+        except EncodeError as fault:
+            # What it says is no value, and a call is answered in any case.
+            self._writer.refused(number, "unknown", f"{type(error).__name__}: {fault}")
+
+    def _refuse_with_reason(self, number: int, error: BaseException) -> None:
         if isinstance(error, CallError):
             text, annots = self._placed(error)
             self._writer.refused(number, error.error, text, annots)
@@ -313,13 +320,13 @@ class Host:
             await environment._perform(agent, action)
             environment.update()
             self._writer.done(number)
-        except Exception as error:
+        except (Exception, asyncio.CancelledError, SystemExit) as error:
             self._failed(number, error)
         finally:
             if self._output is not None:
                 self._output.end_line()
 
-    def _failed(self, number: int, error: Exception) -> None:
+    def _failed(self, number: int, error: BaseException) -> None:
         if self._environment is not None:
             try:
                 self._environment.update()
