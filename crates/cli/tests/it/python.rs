@@ -195,6 +195,65 @@ fn crash_fails_calls_and_is_bounded() {
     assert!(seen.err.contains("the Python process has ended (exit status: 3)"), "{}", seen.err);
 }
 
+/// A child of the Python process has its pipes, so they do not end with it.
+#[cfg(unix)]
+#[test]
+fn crash_beside_forked_child_fails_calls() {
+    let actions = "
+import os, signal, time
+
+def crash():
+    if os.fork() == 0:
+        print('not a frame')
+        os.close(1)
+        os.close(2)
+        time.sleep(25)
+        os._exit(0)
+    time.sleep(0.2)
+    os.kill(os.getpid(), signal.SIGKILL)
+";
+    let program = "
+!go. !late.
++!go <- py.crash.
+-!go[error_msg(M)] <- .print(M); .stopMAS.
++!late <- .wait(20000); .print(late); .stopMAS.
+";
+    let seen = run(&[("bob.asl", program), ("actions.py", actions)]);
+    assert!(seen.out.starts_with("[bob] the Python process has ended (signal: 9"), "{}\n{}", seen.out, seen.err);
+}
+
+/// The environment's end is that of the process, and calls of others do not wait for ever.
+#[test]
+fn killed_environment_fails_calls() {
+    let actions = "import time\n\ndef slow():\n    print('asleep')\n    time.sleep(60)\n    return 1\n";
+    let program = "
+!go. !late.
++!go <- !!kill; py.slow.
+-!go[error_msg(M)] <- .print(M); !again.
++!again <- py.slow.
+-!again[error_msg(M)] <- .print(M); .stopMAS.
++!kill <- .wait(door(_)); .wait(500); .kill_agent(environment).
++!late <- .wait(20000); .print(late); .stopMAS.
+";
+    let seen = run(&[("room.mas2j", ROOM), ("env.py", ENVIRONMENT), ("bob.asl", program), ("actions.py", actions)]);
+    let lines = by_agent(&seen.out);
+    let ended = [" asleep", " the environment has ended", " the Python process has ended with its environment or node"];
+    assert_eq!(lines["[bob"], ended, "{}", seen.err);
+}
+
+/// A formula waits for Python in its agent's turn: others have theirs, also those of the same thread.
+#[test]
+fn slow_formula_delays_no_other_agent() {
+    let actions = "import time\n\ndef slow(x):\n    time.sleep(x)\n    return x\n";
+    let bob =
+        "!go. +!go <- py.slow(0, _); .broadcast(tell, begin); !wait. +!wait : py.slow(2, _) <- .print(slow); .stopMAS.";
+    let ada = "+begin <- !count(20). +!count(0) <- .print(done). +!count(N) <- .wait(5); !count(N - 1).";
+    let project = "MAS m { agents: ada; bob; }";
+    let folder = Scratch::with(&[("m.mas2j", project), ("ada.asl", ada), ("bob.asl", bob), ("actions.py", actions)]);
+    let seen = run_in(folder.path(), &["run", "m.mas2j", "--workers", "1"]);
+    assert_eq!(seen.out, "[ada] done\n[bob] slow\n", "{}", seen.err);
+}
+
 #[test]
 fn crashed_environment_begins_anew() {
     let program = "

@@ -12,7 +12,7 @@ use whimbrel_platform::python_frames::ToPython;
 use whimbrel_platform::services::LogLevel;
 
 use super::ACTIONS_FILE;
-use super::host::{HostCore, OpenRequest, PythonHost, Reply, name_of};
+use super::host::{HostCore, OpenRequest, PythonHost, Reply};
 use super::terms::for_python;
 
 impl PythonHost {
@@ -30,7 +30,7 @@ impl PythonHost {
 /// Returns the frame of a call; `most` solutions are wanted.
 fn frame(call: &ForeignCall, most: u32) -> impl FnOnce(u64) -> ToPython {
     let args: Vec<Value> = call.args.iter().map(for_python).collect();
-    let (agent, name) = (name_of(call.agent), call.name.to_string());
+    let (agent, name) = (call.agent.to_string(), call.name.to_string());
     move |id| ToPython::Call { id, agent, name, args, most }
 }
 
@@ -49,11 +49,9 @@ impl ForeignActions for PythonHost {
     fn solve(&self, call: ForeignCall) -> Result<ForeignSolutions, ForeignFailure> {
         self.check(&call)?;
         let (answer, waiting) = sync_channel(1);
-        let start = self.core.start_number();
         let requested = self.core.request(OpenRequest::Query(answer), frame(&call, 1));
         let id = requested.map_err(|why| ForeignFailure::new("action_failed", why))?;
-        // The first request may have started the process.
-        let start = start.max(self.core.start_number());
+        let start = self.core.start_number();
         let (solutions, more) = match waiting.recv_timeout(Duration::from_millis(PYTHON_QUERY_MS_MAX)) {
             Ok(reply) => reply?,
             Err(error) => {

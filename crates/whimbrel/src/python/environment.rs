@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::{AclMessage, Performative, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Performative, Value, sym};
 use whimbrel_platform::capabilities::Inspectable;
 use whimbrel_platform::inspection::{Detail, Inspection, Look};
 use whimbrel_platform::limits::PYTHON_GRID_SIDE_MAX;
 use whimbrel_platform::python_frames::ToPython;
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
 
-use super::host::{OpenRequest, PythonHost, name_of};
+use super::host::{OpenRequest, PythonHost};
 use super::terms::for_python;
 
 /// Body of the agent `environment`. Percepts and answers come from the process's own thread.
@@ -33,7 +33,7 @@ impl PythonEnvironment {
         let action = message.content.clone();
         let sent = for_python(&action);
         let pending = OpenRequest::Act(answer.clone(), action);
-        let act = |id| ToPython::Act { id, agent: name_of(agent), action: sent };
+        let act = |id| ToPython::Act { id, agent: agent.to_string(), action: sent };
         if let Err(why) = self.host.core.request(pending, act) {
             (answer.performative, answer.content) = (Performative::Failure, Value::from(why.as_str()));
             turn.outbox.send(answer);
@@ -74,8 +74,12 @@ impl AgentBody for PythonEnvironment {
         Next::Ready
     }
 
-    fn stopping(&mut self, _turn: &mut Turn<'_>) {
-        self.host.core.end();
+    fn stopping(&mut self, turn: &mut Turn<'_>) {
+        let open = self.host.core.end();
+        // The AMS ends with the node only; then nobody waits any longer.
+        if !turn.services.is_ending(Aid::local(sym::AMS)) {
+            self.host.core.fail(open, "the environment has ended");
+        }
     }
 
     fn inspectable(&mut self) -> Option<&mut dyn Inspectable> {

@@ -49,6 +49,9 @@ pub(super) enum OpenRequest {
     Query(SyncSender<Reply>),
 }
 
+/// Requests that the process has not answered, by number.
+pub(super) type OpenRequests = FxHashMap<u64, OpenRequest>;
+
 /// Answer to a call: solutions, and true if there may be more.
 pub(super) type Reply = Result<(Vec<Vec<Value>>, bool), ForeignFailure>;
 
@@ -64,7 +67,7 @@ struct HostState {
     start: u64,
     starts: Vec<Instant>,
     last_id: u64,
-    pending: FxHashMap<u64, OpenRequest>,
+    pending: OpenRequests,
     /// Reason why there is no process any more.
     over: Option<String>,
     is_ending: bool,
@@ -111,7 +114,8 @@ impl std::fmt::Debug for PythonHost {
 
 impl Drop for PythonHost {
     fn drop(&mut self) {
-        self.core.end();
+        // The platform has ended, and nobody waits.
+        drop(self.core.end());
     }
 }
 
@@ -166,7 +170,7 @@ impl HostCore {
         if is_new {
             state.agents.push(agent);
             // A process that has just ended is told by the one after it.
-            let _ = self.send(&mut state, &ToPython::Agents(vec![name_of(agent)]));
+            let _ = self.send(&mut state, &ToPython::Agents(vec![agent.to_string()]));
         }
         is_new
     }
@@ -175,7 +179,7 @@ impl HostCore {
     pub fn note_gone(self: &Arc<Self>, name: &str) {
         let mut state = self.state();
         let before = state.agents.len();
-        state.agents.retain(|agent| name_of(*agent) != name);
+        state.agents.retain(|agent| agent.to_string() != name);
         if state.agents.len() < before {
             let _ = self.send(&mut state, &ToPython::Gone(name.to_owned()));
         }
@@ -238,7 +242,7 @@ impl HostCore {
             return Err(why.clone());
         }
         if state.is_ending {
-            return Err("the node ends".to_owned());
+            return Err("the Python process has ended with its environment or node".to_owned());
         }
         let now = Instant::now();
         let window = Duration::from_millis(PYTHON_STARTS_WINDOW_MS);
@@ -268,10 +272,11 @@ impl HostCore {
             let bytes = frame.to_json().map(|json| framed(&json))?;
             let _ = frames.try_send(bytes);
         }
-        (state.frames, state.process) = (Some(frames.clone()), Some(Arc::clone(&child)));
         spawn("whimbrel-py-write", move || write_frames(input, &waiting))?;
-        let core = Arc::clone(self);
-        spawn("whimbrel-py-read", move || core.read_frames(output, number, &child, &python))?;
+        let (core, process) = (Arc::clone(self), Arc::clone(&child));
+        spawn("whimbrel-py-read", move || core.read_frames(output, number, &process, &python))?;
+        // Only now: without its reader, nobody would notice the end of the process.
+        (state.frames, state.process) = (Some(frames.clone()), Some(child));
         Ok(frames)
     }
 
@@ -290,7 +295,7 @@ impl HostCore {
     /// Returns the frames that begin the environment, once its agent has begun.
     fn environment_frames(&self, state: &HostState) -> Vec<ToPython> {
         let (Some((file, args)), Some(_)) = (&self.setup.environment, state.environment) else { return Vec::new() };
-        let agents = state.agents.iter().map(|agent| name_of(*agent)).collect();
+        let agents = state.agents.iter().map(|agent| agent.to_string()).collect();
         let (file, args) = (file.to_string_lossy().into_owned(), args.iter().map(for_python).collect());
         vec![ToPython::Agents(agents), ToPython::Environment { file, args }]
     }
@@ -322,11 +327,11 @@ impl HostCore {
             return;
         }
         (state.frames, state.process, state.grid) = (None, None, None);
-        let open: Vec<OpenRequest> = std::mem::take(&mut state.pending).into_values().collect();
         if state.is_ending {
             return;
         }
-        let hopeless = fault.clone().or_else(|| is_hopeless(status, python));
+        let open = std::mem::take(&mut state.pending);
+        let hopeless = fault.or_else(|| is_hopeless(status, python));
         let why = hopeless.clone().unwrap_or_else(|| {
             let how = status.map_or_else(|| "for no known reason".to_owned(), |status| format!("({status})"));
             format!("the Python process has ended {how}")
@@ -336,8 +341,7 @@ impl HostCore {
         drop(state);
         let next = if begins_anew { ": it is started again, and its state is lost" } else { "" };
         self.log(LogLevel::Severe, &format!("{why}{next}"));
-        let failure = ForeignFailure::new("action_failed", why);
-        open.into_iter().for_each(|pending| self.fail(pending, &failure));
+        self.fail(open, why);
         if begins_anew {
             let started = self.process_of(&mut self.state()).err();
             if let Some(why) = started {
@@ -346,11 +350,12 @@ impl HostCore {
         }
     }
 
-    /// Ends the process: first it is asked to, and killed if it does not end in time.
-    pub fn end(&self) {
+    /// Ends the process: first it is asked to, and killed if it does not end in time. Returns the requests that it left
+    /// open.
+    pub fn end(&self) -> OpenRequests {
         let mut state = self.state();
         if std::mem::replace(&mut state.is_ending, true) {
-            return;
+            return OpenRequests::default();
         }
         let (frames, process) = (state.frames.take(), state.process.take());
         drop(state);
@@ -360,6 +365,7 @@ impl HostCore {
         if let Some(process) = process {
             reap(&process, Duration::from_millis(PYTHON_STOP_MS));
         }
+        std::mem::take(&mut self.state().pending)
     }
 
     fn take(self: &Arc<Self>, frame: FromPython) {
@@ -447,14 +453,19 @@ impl HostCore {
         self.post(message);
     }
 
-    fn fail(&self, pending: OpenRequest, failure: &ForeignFailure) {
-        match pending {
-            OpenRequest::Act(mut answer, _) => {
-                (answer.performative, answer.content) = (Performative::Failure, Value::from(failure.message.as_str()));
-                self.post(*answer);
+    /// Answers requests that nothing else will answer.
+    pub fn fail(&self, open: OpenRequests, why: impl Into<String>) {
+        let failure = ForeignFailure::new("action_failed", why);
+        for request in open.into_values() {
+            match request {
+                OpenRequest::Act(mut answer, _) => {
+                    let why = Value::from(failure.message.as_str());
+                    (answer.performative, answer.content) = (Performative::Failure, why);
+                    self.post(*answer);
+                }
+                OpenRequest::Call { agent, ticket } => self.answer(agent, ticket, Err(failure.clone())),
+                OpenRequest::Query(waiting) => drop(waiting.try_send(Err(failure.clone()))),
             }
-            OpenRequest::Call { agent, ticket } => self.answer(agent, ticket, Err(failure.clone())),
-            OpenRequest::Query(waiting) => drop(waiting.try_send(Err(failure.clone()))),
         }
     }
 
@@ -478,11 +489,6 @@ fn read_frame(from: &mut impl Read) -> Result<Option<FromPython>, String> {
     let mut bytes = vec![0; frame_length(length).map_err(|error| error.to_string())?];
     from.read_exact(&mut bytes).map_err(|error| error.to_string())?;
     decode(&bytes).map(Some).map_err(|error| error.to_string())
-}
-
-/// Returns the name by which Python knows an agent.
-pub(super) fn name_of(agent: Aid) -> String {
-    if agent.platform == sym::EMPTY { agent.name.to_string() } else { agent.to_string() }
 }
 
 fn named(name: &str) -> Aid {

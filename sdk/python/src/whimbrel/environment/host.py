@@ -382,9 +382,9 @@ def environment_class(module: ModuleType) -> type[Environment]:
 
 def main() -> None:
     """Serves the node that started this process, over its standard input and output."""
-    source = os.fdopen(os.dup(0), "rb")
-    writer = FrameWriter(os.dup(1))
-    null = os.open(os.devnull, os.O_RDONLY)
+    pipes = os.dup(0), os.dup(1)
+    source, writer = os.fdopen(pipes[0], "rb"), FrameWriter(pipes[1])
+    null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     # What other programs and libraries write to standard output is no frame.
     os.dup2(2, 1)
@@ -392,6 +392,15 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     output = AgentOutput(writer)
     sys.stdout = output
+
+    def leave() -> None:
+        for pipe in pipes:
+            os.dup2(null, pipe, inheritable=False)
+        sys.stdout = sys.__stdout__
+
+    if sys.platform != "win32":
+        # A forked child writes no frames, and the pipes end with this process, so that the node notices it.
+        os.register_at_fork(after_in_child=leave)
     Host(source, writer, output).serve()
     # Threads that still run must not keep the process.
     os._exit(0)
