@@ -245,8 +245,8 @@ fn killed_environment_fails_calls() {
 #[test]
 fn slow_formula_delays_no_other_agent() {
     let actions = "import time\n\ndef slow(x):\n    time.sleep(x)\n    return x\n";
-    let bob =
-        "!go. +!go <- py.slow(0, _); .broadcast(tell, begin); !wait. +!wait : py.slow(2, _) <- .print(slow); .stopMAS.";
+    let bob = "!go. +!go <- py.slow(0, _); .broadcast(tell, begin); .wait(1); !wait. \
+         +!wait : py.slow(3, _) <- .print(slow); .stopMAS.";
     let ada = "+begin <- !count(20). +!count(0) <- .print(done). +!count(N) <- .wait(5); !count(N - 1).";
     let project = "MAS m { agents: ada; bob; }";
     let folder = Scratch::with(&[("m.mas2j", project), ("ada.asl", ada), ("bob.asl", bob), ("actions.py", actions)]);
