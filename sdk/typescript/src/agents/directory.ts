@@ -24,7 +24,7 @@ export function agentOf(value: Value | undefined): Aid | undefined {
   return name === undefined ? undefined : Aid.parse(name);
 }
 
-/** Returns the receiver that the content of a `failure` of the AMS reports as unreached; undefined for other contents. */
+/** Returns the receiver that a `failure` of the AMS reports as unreached; undefined for other contents. */
 export function unreachedIn(content: Value): Aid | undefined {
   const reason = Array.isArray(content) ? (content as readonly Value[]).at(-1) : undefined;
   return reason !== undefined && isTerm(reason, "undelivered") ? agentOf(reason.args[0]) : undefined;

@@ -107,8 +107,8 @@ export class Machine {
   #state = "start";
   #deadlineMs: number | undefined;
   /**
-   * States left by own messages and by deadlines (true) since the last received message that fitted. Each is there once:
-   * a publisher may never receive another message.
+   * States left by own messages and by deadlines (true) since the last received message that fitted. Each is there
+   * once: a publisher may never receive another message.
    */
   #trail: (readonly [state: string, byDeadline: boolean])[] = [];
   /** States by the `replyWith` of the own messages that led there. The newest is the last. */
