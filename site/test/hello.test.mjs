@@ -11,9 +11,11 @@ const program = resolve(process.env.WHIMBREL ?? join(root, "target/debug/whimbre
 if (!existsSync(program)) throw new Error(`there is no ${program}: make build, or set WHIMBREL`);
 if (!existsSync(join(root, "sdk/typescript/dist/node.js"))) throw new Error("the SDK is not built: make sdk");
 
+const environment = { ...process.env, WHIMBREL_HTTP: "off", NODE_NO_WARNINGS: "1", PYTHONPATH: join(root, "sdk/python/src") };
+
 /** Starts a program. `found` resolves when it has printed a match. */
 function start(command, args) {
-  const child = spawn(command, args, { cwd: example, env: { ...process.env, WHIMBREL_HTTP: "off", NODE_NO_WARNINGS: "1" }, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(command, args, { cwd: example, env: environment, stdio: ["ignore", "pipe", "pipe"] });
   const one = { child, out: "", all: "", ended: new Promise((done) => child.once("close", done)) };
   child.stdout.on("data", (data) => (one.out += String(data)));
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (one.all += String(data)));
@@ -34,7 +36,7 @@ for (const [name, order] of [["Python first", ["hello.py", "hello.ts"]], ["TypeS
     try {
       const [, address] = await node.found(/agents can connect at (\S+)/);
       for (const file of order) {
-        const one = file.endsWith(".py") ? start("python3", [file, address]) : start(process.execPath, [file, `tcp://${address}`]);
+        const one = start(file.endsWith(".py") ? "python3" : process.execPath, [file, `tcp://${address}`]);
         programs.push(one);
         await one.found(/ada speaks AgentSpeak/);
       }
