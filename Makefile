@@ -90,7 +90,7 @@ $(TESTED): | rust $(CONSOLE)
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: fmt-check tidy web-check harness release-test guest-test editors-test sdk-test python-test console-test site-test unit conformance small-check fuzz-check ## Everything below; what a change must pass
+test: fmt-check tidy web-check harness release-test guest-test editors-test sdk-test python-test console-test site-test unit conformance small-check ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy web-check clippy small-check ## What needs no program to be built
@@ -126,9 +126,10 @@ web-check: sdk console ## Types of the SDK and the console, and how many bytes a
 	@cd sdk/typescript && node_modules/.bin/tsc && node --test --test-reporter=spec .build/test/size.test.js
 	@cd console && node_modules/.bin/tsc && node --test --test-reporter=spec .build/test/size.test.js
 
-# Tests replay what fuzzers found; here their targets are compiled, not linked, so that no fuzzer is needed.
+# Tests replay what fuzzers found, and tidy checks that a target calls what they replay. Here targets are compiled, not
+# linked, so that no fuzzer is needed.
 .PHONY: fuzz-check
-fuzz-check: | rust ## Fuzz targets compile
+fuzz-check: | rust ## Fuzz targets compile; no part of `make test`
 	@CUSTOM_LIBFUZZER_PATH=none/libfuzzer.a $(CARGO) clippy --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir '$(TARGET)' -- --deny warnings
 
 .PHONY: unit

@@ -12,6 +12,7 @@ pub mod figures;
 mod files;
 mod forwarding;
 mod functions;
+mod fuzzing;
 mod limits_page;
 mod names;
 mod numbers;
@@ -55,6 +56,7 @@ pub fn check(repo: &Repo) -> (Vec<Finding>, Vec<String>) {
         files::check,
         forwarding::check,
         functions::check,
+        fuzzing::check,
         limits_page::check,
         names::check,
         numbers::check,
