@@ -260,3 +260,21 @@ test("auctions go to the highest and to the first bid", async () => {
   await until(() => over.length === 4);
   assert.deepEqual(over.sort(), [["bruno", undefined], ["bruno", undefined], ["chloe", 25], ["chloe", 30]]);
 });
+
+test("auctioneer takes the bid that came first", async () => {
+  for (const auction of [englishAuction, dutchAuction]) {
+    const hub = new Hub();
+    const [sally, bruno, chloe] = ["sally", "bruno", "chloe"].map((name) => hub.agent(name)) as [Agent, Agent, Agent];
+    const isTaken = (_goods: Value, price: number): boolean => price === 10;
+    const slow = async (goods: Value, price: number): Promise<boolean> => {
+      await until(() => hub.sent.some((one) => one === "chloe>sally propose"));
+      return isTaken(goods, price);
+    };
+    for (const [agent, bid] of [[bruno, slow], [chloe, isTaken]] as const) {
+      bidInEnglishAuctions(agent, { bid });
+      bidInDutchAuctions(agent, { bid });
+    }
+    const sale = await auction(sally, { goods: "vase", to: ["bruno", "chloe"], roundMs: 5000, from: 10, step: 5, least: 10 });
+    assert.deepEqual([sale?.buyer.name, sale?.price], ["chloe", 10]);
+  }
+});
