@@ -240,6 +240,8 @@ test("broker returns answers, and recruited agents answer themselves", async () 
   const question = { service: "shop", content: "tea" };
   for (const answers of [await broker(ada, "bob", question), await recruit(ada, "bob", question)]) assert.deepEqual(answers.map(({ agent, content }) => [agent.name, content]), [["chloe", "3 for tea"]]);
   assert.ok(hub.sent.includes("chloe>ada inform"), "recruited agents answer the initiator");
+  const said = hub.sent.slice(0, hub.sent.indexOf("ada>bob proxy", 1)).filter((one) => one.startsWith("bob>ada"));
+  assert.deepEqual(said, ["bob>ada agree", "bob>ada inform", "bob>ada inform"], "a broker names the agents, then answers");
   assert.equal(await reason(recruit(ada, "bob", { service: "bank", content: "tea" })), "FailureError");
 });
 

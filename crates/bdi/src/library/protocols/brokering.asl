@@ -33,6 +33,8 @@ conversation::reacts("fipa-brokering", participant, asked).
    <- for (.member(A, Agents)) {
          !!conversation::broker_one(C, A, Question, Ms)
       };
+      .findall(Name, .member(A, Agents) & .concat(A, "", Name), Names);
+      !conversation::say(C, From, inform, Names, []);
       .wait(conversation::all_brokered(C, Agents), Ms + 1000, _);
       !conversation::hand_over(C, From, Agents).
 
