@@ -446,6 +446,15 @@ fn broker_returns_answers_of_others() {
 }
 
 #[test]
+fn cancelled_broker_says_no_more() {
+    let asker =
+        program(&["brokering"], r#"!go. +!go <- !broker(bob, shop, price(tea), 300, _). -!go[error(E)] <- .print(E)."#);
+    let bob = program(&["brokering"], r#"+!find_agents("shop", [chloe])."#);
+    let chloe = program(&["request"], "+!perform(price(tea), 3) <- .wait(1000).");
+    assert_eq!(society(&[("ada", &asker), ("bob", &bob), ("chloe", &chloe)]), ["[ada] silent"]);
+}
+
+#[test]
 fn recruited_agents_answer_themselves() {
     let asker = program(
         &["recruiting"],

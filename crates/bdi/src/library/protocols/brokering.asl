@@ -45,6 +45,10 @@ conversation::all_brokered(C, Agents) :- not (.member(A, Agents) & not conversat
       +conversation::brokered(C, A, done(Result)).
 -!conversation::broker_one(C, A, _, _) <- +conversation::brokered(C, A, failed).
 
+// The initiator may have cancelled meanwhile.
++!conversation::hand_over(C, From, _)
+   : not conversation::state(C, From, forwarded)
+   <- .abolish(conversation::brokered(C, _, _)).
 +!conversation::hand_over(C, From, Agents)
    : .member(B, Agents) & conversation::brokered(C, B, done(_))
    <- .queue.create(Answers);
