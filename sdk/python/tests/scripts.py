@@ -83,6 +83,7 @@ class Replay:
         if other is not None:
             sender, receiver, message = self.automatic.pop(0)
             assert (sender, receiver, message.performative) == (by, other, step["say"])
+            assert step.get("content", message.content) == message.content, step
         else:
             message = self.message(step)
             if by in self.machines and "conversation" not in step:

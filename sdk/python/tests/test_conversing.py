@@ -374,6 +374,37 @@ async def test_request_when_waits_for_condition(society: Society) -> None:
 
 
 @asynchronous
+async def test_request_when_result_follows_agreement(society: Society) -> None:
+    async with society.platform() as platform:
+        gardener, puppet = await platform.start("a-gardener"), await platform.start("a-boss", Puppet())
+
+        @gardener.on.request_when
+        def water(message: Message) -> Any:
+            return "watered"
+
+        puppet.send("a-gardener", "water", "request-when", protocol="fipa-request-when", conversation_id="c")
+        assert [(await puppet.receive(timeout=5)).performative for _ in range(2)] == ["agree", "inform"]
+
+
+@asynchronous
+async def test_messages_without_reply_with_are_answered(society: Society) -> None:
+    async with society.platform() as platform:
+        owner, puppet = await platform.start("o-owner", Painter(20)), await platform.start("o-puppet", Puppet())
+
+        @owner.on.propose
+        def decide(proposal: Message) -> Any:
+            return True
+
+        puppet.send("o-owner", "I water", "propose", protocol="fipa-propose", conversation_id="p")
+        await puppet.hear("accept-proposal")
+        net: dict[str, Any] = {"protocol": "fipa-contract-net", "conversation_id": "n"}
+        puppet.send("o-owner", "a door", "cfp", **net)
+        await puppet.hear("propose")
+        puppet.send("o-owner", None, "accept-proposal", **net)
+        assert (await puppet.hear("inform")).content == "painted"
+
+
+@asynchronous
 async def test_proposal_is_decided(society: Society) -> None:
     class Owner(Agent):
         @on.propose
@@ -411,6 +442,12 @@ async def test_broker_and_recruiter_find_agents(society: Society) -> None:
             await bob.recruit("the moon", "painting", to="b-recruiter")
         with pytest.raises(FailureError, match="too far"):
             await bob.broker("the moon", "painting", to="b-broker")
+        puppet = await platform.start("b-puppet", Puppet())
+        proxy = {"service": "painting", "performative": "request", "content": "a door", "max": 1}
+        puppet.send("b-broker", proxy, "proxy", protocol="fipa-brokering", conversation_id="c")
+        agree, names, answers = [await puppet.receive(timeout=5) for _ in range(3)]
+        assert (agree.performative, names.performative, answers.performative) == ("agree", "inform", "inform")
+        assert names.content == ["b-20"]
 
 
 class Collector(Bidder):

@@ -103,6 +103,7 @@ export class ScriptReplay {
   #automatic(by: string, to: string, step: ScriptStep): Message {
     const message = this.#answers.shift() ?? assert.fail(`no automatic answer: ${JSON.stringify(step)}`);
     assert.deepEqual([message.sender.name, message.receivers[0]?.name, message.performative], [by, to, step.say]);
+    if (step.content !== undefined) assert.equal(message.content, step.content, JSON.stringify(step));
     return message;
   }
 

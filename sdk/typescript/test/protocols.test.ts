@@ -240,6 +240,8 @@ test("broker returns answers, and recruited agents answer themselves", async () 
   const question = { service: "shop", content: "tea" };
   for (const answers of [await broker(ada, "bob", question), await recruit(ada, "bob", question)]) assert.deepEqual(answers.map(({ agent, content }) => [agent.name, content]), [["chloe", "3 for tea"]]);
   assert.ok(hub.sent.includes("chloe>ada inform"), "recruited agents answer the initiator");
+  const said = hub.sent.slice(0, hub.sent.indexOf("ada>bob proxy", 1)).filter((one) => one.startsWith("bob>ada"));
+  assert.deepEqual(said, ["bob>ada agree", "bob>ada inform", "bob>ada inform"], "a broker names the agents, then answers");
   assert.equal(await reason(recruit(ada, "bob", { service: "bank", content: "tea" })), "FailureError");
 });
 
@@ -259,4 +261,22 @@ test("auctions go to the highest and to the first bid", async () => {
   assert.deepEqual([dutch?.buyer.name, dutch?.price], ["chloe", 30]);
   await until(() => over.length === 4);
   assert.deepEqual(over.sort(), [["bruno", undefined], ["bruno", undefined], ["chloe", 25], ["chloe", 30]]);
+});
+
+test("auctioneer takes the bid that came first", async () => {
+  for (const auction of [englishAuction, dutchAuction]) {
+    const hub = new Hub();
+    const [sally, bruno, chloe] = ["sally", "bruno", "chloe"].map((name) => hub.agent(name)) as [Agent, Agent, Agent];
+    const isTaken = (_goods: Value, price: number): boolean => price === 10;
+    const slow = async (goods: Value, price: number): Promise<boolean> => {
+      await until(() => hub.sent.some((one) => one === "chloe>sally propose"));
+      return isTaken(goods, price);
+    };
+    for (const [agent, bid] of [[bruno, slow], [chloe, isTaken]] as const) {
+      bidInEnglishAuctions(agent, { bid });
+      bidInDutchAuctions(agent, { bid });
+    }
+    const sale = await auction(sally, { goods: "vase", to: ["bruno", "chloe"], roundMs: 5000, from: 10, step: 5, least: 10 });
+    assert.deepEqual([sale?.buyer.name, sale?.price], ["chloe", 10]);
+  }
 });

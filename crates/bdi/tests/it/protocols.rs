@@ -270,6 +270,8 @@ impl<'s> PlayerReplay<'s> {
         assert_eq!((&found.conversation_id, found.protocol), (&Some(conversation), extras.protocol), "{step}");
         if !is(step, "auto") {
             assert_eq!(found.in_reply_to, extras.in_reply_to, "{step}");
+        } else if step.get("content").is_some() {
+            assert_eq!(message.content, expected.content, "{step}");
         }
     }
 
@@ -444,6 +446,15 @@ fn broker_returns_answers_of_others() {
 }
 
 #[test]
+fn cancelled_broker_says_no_more() {
+    let asker =
+        program(&["brokering"], r#"!go. +!go <- !broker(bob, shop, price(tea), 300, _). -!go[error(E)] <- .print(E)."#);
+    let bob = program(&["brokering"], r#"+!find_agents("shop", [chloe])."#);
+    let chloe = program(&["request"], "+!perform(price(tea), 3) <- .wait(1000).");
+    assert_eq!(society(&[("ada", &asker), ("bob", &bob), ("chloe", &chloe)]), ["[ada] silent"]);
+}
+
+#[test]
 fn recruited_agents_answer_themselves() {
     let asker = program(
         &["recruiting"],
@@ -484,4 +495,17 @@ fn dutch_auction_goes_to_first_bid() {
     let (bruno, chloe) = (format!("{bidder} most(22)."), format!("{bidder} most(31)."));
     let expected = ["[bruno] lost", "[chloe] won for 30", "[sally] sold(chloe,30)"];
     assert_eq!(society(&[("sally", &seller), ("bruno", &bruno), ("chloe", &chloe)]), expected);
+}
+
+#[test]
+fn auctioneer_takes_bid_that_came_first() {
+    for (file, price) in [("auction_english", "auction(10, 50, 300)"), ("auction_dutch", "auction(10, 10, 5, 300)")] {
+        let goal =
+            file.split_once('_').map(|(_, kind)| format!("{kind}_auction(vase, [bruno, chloe], {price}, Outcome)"));
+        let seller = program(&[file], &format!("!go. +!go <- !{}; .print(Outcome).", goal.unwrap()));
+        let slow = program(&[file], "+!bid_for(_, 10) <- .wait(100).");
+        let quick = program(&[file], r#"+!bid_for(_, 10). +!won(_, P) <- .print("won for ", P)."#);
+        let expected = ["[chloe] won for 10", "[sally] sold(chloe,10)"];
+        assert_eq!(society(&[("sally", &seller), ("bruno", &slow), ("chloe", &quick)]), expected, "{file}");
+    }
 }

@@ -101,6 +101,9 @@ impl<'s> ScriptReplay<'s> {
         let message = self.answers.pop_front().unwrap_or_else(|| panic!("no automatic answer: {step}"));
         assert_eq!((message.sender, message.receivers[0]), (Aid::local(by), Aid::local(to)), "{step}");
         assert_eq!(message.performative, performative(text(step, "say").unwrap()), "{step}");
+        if let Some(content) = text(step, "content") {
+            assert_eq!(message.content, Value::from(content), "{step}");
+        }
         message
     }
 

@@ -31,7 +31,7 @@ export async function englishAuction(agent: Agent, options: AuctionOptions): Pro
     talk.say("inform", map({ goods: options.goods, start: options.from, step: options.step }));
     let leader: { readonly other: string; readonly price: number } | undefined;
     for (let price = options.from; ; price += options.step) {
-      const [first, ...others] = await bidsFor(talk, options, price);
+      const [first, ...others] = await bidsFor(talk, options, price, allAnswered);
       if (first === undefined) break;
       talk.say("accept-proposal", priced(options.goods, price), { to: [first] });
       talk.say("reject-proposal", priced(options.goods, price), { to: others });
@@ -50,7 +50,7 @@ export async function dutchAuction(agent: Agent, options: AuctionOptions & { rea
   try {
     talk.say("inform", map({ goods: options.goods, start: options.from, step: -options.step }));
     for (let price = options.from; price >= options.least; price -= options.step) {
-      const [first, ...others] = await bidsFor(talk, options, price);
+      const [first, ...others] = await bidsFor(talk, options, price, () => talk.among("proposed").length > 0 || allAnswered(talk));
       if (first === undefined) continue;
       talk.say("accept-proposal", priced(options.goods, price), { to: [first] });
       talk.say("reject-proposal", priced(options.goods, price), { to: others });
@@ -64,11 +64,14 @@ export async function dutchAuction(agent: Agent, options: AuctionOptions & { rea
 
 const priced = (goods: Value, price: number): Value => map({ goods, price });
 
-async function bidsFor(talk: Talk, { goods, roundMs }: AuctionOptions, price: number): Promise<readonly string[]> {
+const allAnswered = (talk: Talk): boolean => talk.among("called", "called-leading").length === 0;
+
+/** Calls a price. Returns the bidders that bid it, in the order of their bids. */
+async function bidsFor(talk: Talk, { goods, roundMs }: AuctionOptions, price: number, isEnough: (talk: Talk) => boolean): Promise<readonly string[]> {
   const open = talk.others.filter((other) => !isEnd(talk.protocol, talk.state(other)));
   talk.say("cfp", priced(goods, price), { to: open, deadlineMs: roundMs });
-  await talk.until(() => talk.among("called", "called-leading").length === 0, roundMs + 1000);
-  return talk.among("proposed");
+  await talk.until(() => isEnough(talk), roundMs + 1000);
+  return talk.inOrder("proposed");
 }
 
 function finish(talk: Talk, goods: Value, sale: { readonly other: string; readonly price: number } | undefined): Sale | undefined {

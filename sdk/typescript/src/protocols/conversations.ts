@@ -214,6 +214,11 @@ export class Talk implements Party {
     return this.others.filter((other) => states.includes(this.state(other)));
   }
 
+  /** Returns the other agents in a state, those first whose newest message came first. */
+  inOrder(state: string): string[] {
+    return [...this.#last.keys()].filter((other) => this.state(other) === state);
+  }
+
   /** Returns the identifier of another agent. */
   aid(other: string): Aid {
     return this.#aids.get(other) ?? Aid.of(other);
@@ -286,6 +291,8 @@ export class Talk implements Party {
 
   /** @internal */
   hear(other: string, message: Message): void {
+    // The map keeps the order of the newest messages.
+    this.#last.delete(other);
     this.#last.set(other, message);
     this.onHeard?.(other, message);
     this.wake();

@@ -45,6 +45,8 @@ export class ProtocolError extends WhimbrelError {
 const SHARED_ENDS: Readonly<Record<string, boolean>> = { silent: false, "not-understood": false, broken: false, cancelled: false, "cancel-failed": false, unreachable: false };
 /** Answers to messages that cross the end. */
 const SHARED_LATE: Readonly<Record<string, string>> = { cancel: "failure" };
+/** Content of automatic answers to late messages (SC00029H 1.1). */
+const TOO_LATE = "too late";
 const CANCELLING = "cancelling";
 const SHARED_MOVES: readonly ProtocolMove[] = [
   [["*", CANCELLING], "initiator", ["not-understood"], "not-understood"],
@@ -218,7 +220,8 @@ export class Machine {
     const left = this.#trail.findLast(([state]) => nextState(this.protocol, state, by, say) !== undefined);
     if (!left) return { verdict: "late" };
     const answers = left[1] ? deadlineOf(this.protocol, left[0])?.late : SHARED_LATE;
-    return { verdict: "late", answer: answers?.[say] };
+    const answer = answers?.[say];
+    return answer === undefined ? { verdict: "late" } : { verdict: "late", answer, reason: TOO_LATE };
   }
 
   #wrong(say: string, by: ProtocolParty): Judgement {

@@ -160,6 +160,7 @@ const PASSED_ON: Readonly<Record<string, Protocol>> = { request: REQUEST, "query
 export function serveBrokering(agent: Agent, { find = inDf(agent), deadlineMs = PROTOCOL_ANSWER_MS }: { readonly find?: Finder; readonly deadlineMs?: number } = {}): () => void {
   return conversationsOf(agent).respond(BROKERING, async (exchange) => {
     const { performative, protocol, content, agents } = await found(exchange, find);
+    exchange.say("inform", agents.map(String));
     const answers = await Promise.allSettled(agents.map((one) => ask(agent, protocol, one, performative, content, { deadlineMs })));
     const given = answers.flatMap((answer) => (answer.status === "fulfilled" ? [map({ agent: `${answer.value.sender}`, content: answer.value.content })] : []));
     if (given.length === 0) throw new Refusal("nobody answered");

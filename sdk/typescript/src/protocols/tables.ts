@@ -11,12 +11,14 @@ export const AUCTION_DUTCH: Protocol = {
   ends: {"lost":false,"won":true},
   moves: [
     [["start"],"initiator",["inform"],"waiting"],
-    [["waiting","called","proposed"],"initiator",["cfp"],"called"],
+    [["waiting","called"],"initiator",["cfp"],"called"],
     [["called"],"participant",["propose"],"proposed"],
     [["called"],"participant",["refuse"],"waiting"],
     [["proposed"],"initiator",["accept-proposal"],"won"],
     [["proposed"],"initiator",["reject-proposal"],"waiting"],
-    [["waiting","called","proposed"],"initiator",["inform"],"lost"],
+    [["waiting","called"],"initiator",["inform"],"lost"],
+    [["proposed"],"initiator",["cfp"],"called"],
+    [["proposed"],"initiator",["inform"],"lost"],
   ],
 };
 
@@ -33,7 +35,7 @@ export const AUCTION_ENGLISH: Protocol = {
   ends: {"lost":false,"won":true},
   moves: [
     [["start"],"initiator",["inform"],"waiting"],
-    [["waiting","called","proposed"],"initiator",["cfp"],"called"],
+    [["waiting","called"],"initiator",["cfp"],"called"],
     [["leading","called-leading"],"initiator",["cfp"],"called-leading"],
     [["called","called-leading"],"participant",["propose"],"proposed"],
     [["called"],"participant",["refuse"],"waiting"],
@@ -41,8 +43,10 @@ export const AUCTION_ENGLISH: Protocol = {
     [["proposed"],"initiator",["accept-proposal"],"leading"],
     [["proposed"],"initiator",["reject-proposal"],"waiting"],
     [["leading","called-leading"],"initiator",["reject-proposal"],"waiting"],
-    [["waiting","called","proposed"],"initiator",["inform"],"lost"],
+    [["waiting","called"],"initiator",["inform"],"lost"],
     [["leading","called-leading"],"initiator",["inform"],"won"],
+    [["proposed"],"initiator",["cfp"],"called"],
+    [["proposed"],"initiator",["inform"],"lost"],
   ],
 };
 
@@ -58,8 +62,11 @@ export const BROKERING: Protocol = {
     [["start"],"initiator",["proxy"],"asked"],
     [["asked"],"participant",["refuse"],"refused"],
     [["asked"],"participant",["agree"],"agreed"],
-    [["asked","agreed"],"participant",["failure"],"failed"],
-    [["agreed"],"participant",["inform"],"done"],
+    [["asked"],"participant",["failure"],"failed"],
+    [["agreed"],"participant",["failure"],"failed"],
+    [["agreed"],"participant",["inform"],"forwarded"],
+    [["forwarded"],"participant",["failure"],"failed"],
+    [["forwarded"],"participant",["inform"],"done"],
   ],
 };
 
@@ -150,7 +157,8 @@ export const RECRUITING: Protocol = {
     [["start"],"initiator",["proxy"],"asked"],
     [["asked"],"participant",["refuse"],"refused"],
     [["asked"],"participant",["agree"],"agreed"],
-    [["asked","agreed"],"participant",["failure"],"failed"],
+    [["asked"],"participant",["failure"],"failed"],
+    [["agreed"],"participant",["failure"],"failed"],
     [["agreed"],"participant",["inform"],"done"],
   ],
 };
@@ -167,8 +175,10 @@ export const REQUEST_WHEN: Protocol = {
     [["start"],"initiator",["request-when"],"requested"],
     [["requested"],"participant",["refuse"],"refused"],
     [["requested"],"participant",["agree"],"agreed"],
-    [["requested","agreed"],"participant",["failure"],"failed"],
-    [["requested","agreed"],"participant",["inform"],"done"],
+    [["agreed"],"participant",["failure"],"failed"],
+    [["agreed"],"participant",["inform"],"done"],
+    [["requested"],"participant",["failure"],"failed"],
+    [["requested"],"participant",["inform"],"done"],
   ],
 };
 

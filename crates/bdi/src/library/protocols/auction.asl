@@ -17,19 +17,23 @@
    <- .map.put(Content, "goods", Goods);
       .map.put(Content, "price", Price).
 
-// Bids: agents that bid the price, sorted by their names.
-+!conversation::call_price(C, Goods, Bidders, Price, Ms, Bids)
+// Bids: agents that bid the price, in the order of their bids. Enough: one bid, or all answers.
++!conversation::call_price(C, Goods, Bidders, Price, Ms, Enough, Bids)
    <- !conversation::priced(Goods, Price, Call);
       for (.member(Bidder, Bidders) & not conversation::over(C, Bidder, _)) {
          !conversation::ask(C, Bidder, cfp, Call, Ms)
       };
-      .wait(conversation::all_called(C, Bidders), Ms, _);
+      .wait(conversation::has_answers(C, Bidders, Enough), Ms, _);
       for (.member(Bidder, Bidders)) {
          !conversation::tick(C, Bidder)
       };
-      .findall(A, .member(A, Bidders) & conversation::state(C, A, proposed), Bids).
+      // Beliefs are found newest first.
+      .findall(A, conversation::last(C, A, propose, _) & conversation::state(C, A, proposed), Newest);
+      .reverse(Newest, Bids).
 
-conversation::all_called(C, Bidders)
+conversation::has_answers(C, Bidders, one)
+   :- .member(A, Bidders) & conversation::state(C, A, proposed).
+conversation::has_answers(C, Bidders, _)
    :- not (.member(A, Bidders) & (conversation::state(C, A, called) | conversation::state(C, A, called_leading))).
 
 +!conversation::close_auction(C, Bidders, Outcome)
@@ -54,12 +58,16 @@ conversation::all_called(C, Bidders)
    : .map.get(Call, "goods", Goods) & .map.get(Call, "price", Price)
    <- !bid_for(Goods, Price)[source(From)];
       .map.put(Bid, "price", Price);
-      !conversation::say(C, From, propose, Bid, []).
--!conversation::bid_price(C, From, _)[error(Error), error_msg(Why)]
-   : Error \== protocol
-   <- !conversation::say(C, From, refuse, Why, []).
--!conversation::bid_price(_, _, _)[error(protocol), error_msg(Why)]
-   <- .log(info, "the bid came too late: ", Why).
+      !conversation::answer_call(C, From, Call, propose, Bid).
+-!conversation::bid_price(C, From, Call)[error(_), error_msg(Why)]
+   <- !conversation::answer_call(C, From, Call, refuse, Why).
+
+// The time for the price, or the auction, may be over when a bidder has decided.
++!conversation::answer_call(C, From, Call, Performative, Content)
+   <- !conversation::tick(C, From);
+      if (conversation::state(C, From, called) & conversation::last(C, From, cfp, Call)) {
+         !conversation::say(C, From, Performative, Content, [])
+      }.
 
 +!conversation::auction_won(Outcome)
    : .map.get(Outcome, "goods", Goods) & .map.get(Outcome, "price", Price)

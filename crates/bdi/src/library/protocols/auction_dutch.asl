@@ -19,7 +19,7 @@
 
 +!conversation::lower(_, _, _, Price, _, Least, _, unsold) : Price < Least.
 +!conversation::lower(C, Goods, Bidders, Price, Step, Least, Ms, Outcome)
-   <- !conversation::call_price(C, Goods, Bidders, Price, Ms, Bids);
+   <- !conversation::call_price(C, Goods, Bidders, Price, Ms, one, Bids);
       !conversation::lower_on(Bids, C, Goods, Bidders, Price, Step, Least, Ms, Outcome).
 
 +!conversation::lower_on([], C, Goods, Bidders, Price, Step, Least, Ms, Outcome)

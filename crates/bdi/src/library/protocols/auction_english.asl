@@ -19,7 +19,7 @@
 
 // Leader: nobody, or leader(Agent, Price).
 +!conversation::raise(C, Goods, Bidders, Price, Step, Ms, Leader, Outcome)
-   <- !conversation::call_price(C, Goods, Bidders, Price, Ms, Bids);
+   <- !conversation::call_price(C, Goods, Bidders, Price, Ms, all, Bids);
       !conversation::raise_on(Bids, C, Goods, Bidders, Price, Step, Ms, Leader, Outcome).
 
 +!conversation::raise_on([], _, _, _, _, _, _, nobody, unsold).

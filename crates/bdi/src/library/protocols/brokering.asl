@@ -33,6 +33,8 @@ conversation::reacts("fipa-brokering", participant, asked).
    <- for (.member(A, Agents)) {
          !!conversation::broker_one(C, A, Question, Ms)
       };
+      .findall(Name, .member(A, Agents) & .concat(A, "", Name), Names);
+      !conversation::say(C, From, inform, Names, []);
       .wait(conversation::all_brokered(C, Agents), Ms + 1000, _);
       !conversation::hand_over(C, From, Agents).
 
@@ -43,6 +45,10 @@ conversation::all_brokered(C, Agents) :- not (.member(A, Agents) & not conversat
       +conversation::brokered(C, A, done(Result)).
 -!conversation::broker_one(C, A, _, _) <- +conversation::brokered(C, A, failed).
 
+// The initiator may have cancelled meanwhile.
++!conversation::hand_over(C, From, _)
+   : not conversation::state(C, From, forwarded)
+   <- .abolish(conversation::brokered(C, _, _)).
 +!conversation::hand_over(C, From, Agents)
    : .member(B, Agents) & conversation::brokered(C, B, done(_))
    <- .queue.create(Answers);

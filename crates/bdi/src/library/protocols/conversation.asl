@@ -256,9 +256,9 @@ conversation::allowed_at(C, Other, By, Performative, State)
          !!conversation::react(Protocol, Role, To, C, From, Content, Performative)
       }.
 +!conversation::follow(late(none), _, _, _, _, _, _).
-+!conversation::follow(late(Answer), C, From, _, _, Content, Parameters)
++!conversation::follow(late(Answer), C, From, _, _, _, Parameters)
    : conversation::machine(C, From, Protocol, _, _, _, _, _, _)[source(self)]
-   <- !conversation::answer(C, From, Protocol, Answer, Content, Parameters).
+   <- !conversation::answer(C, From, Protocol, Answer, "too late", Parameters).
 +!conversation::follow(wrong(_), C, From, By, Performative, _, Parameters)
    : conversation::machine(C, From, Protocol, Role, State, _, _, Questions, Quote)[source(self)]
    <- !conversation::explain(Protocol, State, By, Performative, Why);

@@ -10,7 +10,7 @@
       .map.put(Content, "content", Question);
       .map.put(Content, "max", null).
 
-// Agrees to a proxy, and finds agents. Agents is none if the proxy is refused, or there is no agent.
+// Agrees to a proxy, and finds agents. Agents is none if the proxy is refused or cancelled, or there is no agent.
 +!conversation::recruits(C, From, Content, Question, Agents)
    : .map.get(Content, "service", Service) & .map.get(Content, "performative", "request")
    & .map.get(Content, "content", Question)
@@ -26,6 +26,8 @@
 +!conversation::find(Service, _, Agents) <- .df_search(Service, Agents).
 -!conversation::find(_, _, []).
 
++!conversation::some(C, From, _, _, none)
+   : not conversation::state(C, From, agreed).
 +!conversation::some(C, From, Service, [], none)
    <- .concat("no agent offers ", Service, Why);
       !conversation::say(C, From, failure, Why, []).

@@ -43,6 +43,6 @@ KQML_PERFORMATIVES = (
 )
 
 #: Performatives whose senders expect an answer, with or without `reply-with`.
-ASKING = frozenset(("request", "query-if", "query-ref", "cfp", "subscribe"))
+ASKING = frozenset(("request", "request-when", "query-if", "query-ref", "cfp", "subscribe", "proxy"))
 #: Performatives of negative answers.
 NEGATIVE = frozenset(("refuse", "failure", "not-understood"))

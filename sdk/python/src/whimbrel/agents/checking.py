@@ -80,6 +80,12 @@ class Checking(AgentCore):
             for other in message.receivers:
                 self._subscriptions.pop(Key(message.conversation_id, other), None)
 
+    def _agree_first(self, reply: Reply) -> None:
+        """Agrees to a request-when that a handler answers by its result: SC00028H 1.1 has no result before."""
+        machine = self.machine_of(reply.question)
+        if reply.performative == "inform" and machine is not None and machine.state == "requested":
+            self._send_by_itself(reply.question.reply("agree"))
+
     def _send_by_itself(self, reply: Reply) -> None:
         """Sends a reply that is no handler's."""
         reply._is_sent = True

@@ -159,6 +159,8 @@ class Messaging(Checking):
     def _transmit(self, entry: Entry, message: Message, question: Question | None = None) -> None:
         """Sends a message, if its protocol allows it."""
         if message.protocol is not None or self._machines is not None:
+            if type(message) is Reply and message.protocol == "fipa-request-when":
+                self._agree_first(message)
             self._check(message)
         entry.send(message, question)
         if type(message) is Reply:

@@ -25,6 +25,15 @@ _MAILBOX_FULL = "mailbox full"
 #: Answers by which the result of a handler goes back.
 _ANSWERS = {"cfp": "propose"}
 
+#: Messages that ask for an answer in their protocol, also without a `reply-with`, which FIPA leaves optional.
+_ASKING_IN = frozenset(
+    (
+        ("propose", "fipa-propose"),
+        ("accept-proposal", "fipa-contract-net"),
+        ("accept-proposal", "fipa-iterated-contract-net"),
+    )
+)
+
 
 def _usual(message: Message, result: Any) -> Reply:
     """Builds the usual answer with a handler's result."""
@@ -39,7 +48,10 @@ def _is_open(message: Message) -> bool:
 
 
 def _is_asked(message: Message) -> bool:
-    return message.reply_with is not None or message.performative in ASKING
+    performative = message.performative
+    if message.reply_with is not None or performative in ASKING:
+        return True
+    return (performative, message.protocol) in _ASKING_IN
 
 
 class Serving(Messaging):

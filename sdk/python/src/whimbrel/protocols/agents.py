@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from ..acl.aid import aids
 from ..acl.errors import WhimbrelError
 from ..acl.message import Message
 from ..agents.agent import Agent
@@ -70,6 +71,11 @@ class Bidder(Agent):
             await settled(self.lost(told.content["goods"]))
 
 
+def _names(found: list[Any]) -> list[str]:
+    """Returns the names of agents, as `inform-done-proxy` carries them."""
+    return [str(one) for one in aids(found)]
+
+
 class _Mediator(Agent):
     """Agent that finds others in the DF for somebody else."""
 
@@ -98,6 +104,7 @@ class Broker(_Mediator):
     @on.proxy(protocol="fipa-brokering")
     async def _broker(self, proxy: Message) -> Any:
         found = await self._found(proxy)
+        self._send_by_itself(proxy.reply("inform", _names(found)))
         say, content = proxy.content["performative"], proxy.content["content"]
         asked = (ask_one(self, PROTOCOLS[say], say, content, entry, self.deadline, {}) for entry in found)
         answers = await asyncio.gather(*asked, return_exceptions=True)
@@ -124,4 +131,4 @@ class Recruiter(_Mediator):
             reply_to=proxy.reply_to or proxy.sender,
         )
         await self.send(message)
-        return proxy.inform([str(entry.agent) for entry in found])
+        return proxy.inform(_names(found))

@@ -27,6 +27,8 @@ __all__ = [
 INITIATOR, PARTICIPANT, PLATFORM = "initiator", "participant", "platform"
 _START, _BROKEN, _NOT_UNDERSTOOD = "start", "broken", "not-understood"
 _OTHER = {INITIATOR: PARTICIPANT, PARTICIPANT: INITIATOR}
+#: Content of automatic answers to late messages (SC00029H 1.1).
+_TOO_LATE = "too late"
 
 #: Protocols of the package, by the names of their files.
 _FILES = (
@@ -284,7 +286,8 @@ class Machine:
         for left, is_deadline in reversed(self._trail):
             if self.protocol.next(left, by, say) is not None:
                 answers = self.protocol.deadlines[left].late if is_deadline else self.protocol.late
-                return Judgement("late", answers.get(say))
+                answer = answers.get(say)
+                return Judgement("late", answer, None if answer is None else _TOO_LATE)
         return Judgement("late")
 
     def _wrong(self, say: str, by: str) -> Judgement:

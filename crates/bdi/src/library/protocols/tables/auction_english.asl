@@ -6,7 +6,6 @@ conversation::protocol(
       move(start, initiator, inform, waiting),
       move(waiting, initiator, cfp, called),
       move(called, initiator, cfp, called),
-      move(proposed, initiator, cfp, called),
       move(leading, initiator, cfp, called_leading),
       move(called_leading, initiator, cfp, called_leading),
       move(called, participant, propose, proposed),
@@ -19,9 +18,10 @@ conversation::protocol(
       move(called_leading, initiator, reject_proposal, waiting),
       move(waiting, initiator, inform, lost),
       move(called, initiator, inform, lost),
-      move(proposed, initiator, inform, lost),
       move(leading, initiator, inform, won),
-      move(called_leading, initiator, inform, won)
+      move(called_leading, initiator, inform, won),
+      move(proposed, initiator, cfp, called),
+      move(proposed, initiator, inform, lost)
    ],
    [
       deadline(called, waiting, []),

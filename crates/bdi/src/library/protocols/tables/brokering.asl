@@ -8,7 +8,9 @@ conversation::protocol(
       move(asked, participant, agree, agreed),
       move(asked, participant, failure, failed),
       move(agreed, participant, failure, failed),
-      move(agreed, participant, inform, done)
+      move(agreed, participant, inform, forwarded),
+      move(forwarded, participant, failure, failed),
+      move(forwarded, participant, inform, done)
    ],
    [
       deadline(asked, silent, [])

@@ -6,10 +6,10 @@ conversation::protocol(
       move(start, initiator, request_when, requested),
       move(requested, participant, refuse, refused),
       move(requested, participant, agree, agreed),
-      move(requested, participant, failure, failed),
       move(agreed, participant, failure, failed),
-      move(requested, participant, inform, done),
-      move(agreed, participant, inform, done)
+      move(agreed, participant, inform, done),
+      move(requested, participant, failure, failed),
+      move(requested, participant, inform, done)
    ],
    [
       deadline(requested, silent, [])
