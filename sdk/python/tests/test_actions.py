@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextvars
 import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from python_host import HostProcess, line_of
+
+from whimbrel.environment.frames import FrameWriter
+from whimbrel.environment.output import AgentOutput, begin_call
 
 ACTIONS = '''\
 """Actions of the tests."""
@@ -173,6 +177,25 @@ def test_function_gives_results(host: HostProcess, name: str, args: list[Any], r
 def test_output_is_callers_line(host: HostProcess) -> None:
     host.send("call", 1, "ada", "note", ["a\nb"], 0)
     assert [host.receive() for _ in range(3)] == [["print", "ada", "a"], ["print", "ada", "b"], solved([])]
+
+
+def test_line_belongs_to_its_call() -> None:
+    printed: list[tuple[str | None, str]] = []
+
+    class Lines(FrameWriter):
+        def print(self, agent: str | None, text: str) -> None:
+            printed.append((agent, text))
+
+    output = AgentOutput(Lines(-1))
+    first, second = contextvars.copy_context(), contextvars.copy_context()
+    first.run(begin_call, "ada", 1)
+    second.run(begin_call, "ada", 2)
+    second.run(output.write, "a")
+    # The first call has been answered, and its thread comes to its end only now.
+    first.run(output.end_line)
+    second.run(output.write, "b\nc")
+    second.run(output.end_line)
+    assert printed == [("ada", "ab"), ("ada", "c")]
 
 
 def test_generator_yields_on_demand(host: HostProcess) -> None:

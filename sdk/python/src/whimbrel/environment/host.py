@@ -25,7 +25,7 @@ from .base import Environment, act_variable
 from .calls import CallError, Signature, functions_of, similar, solutions
 from .faults import Fault, fault_of, load, place_of
 from .frames import VERSION, FrameWriter, read_frame
-from .output import AgentOutput
+from .output import AgentOutput, begin_call
 
 __all__ = ["Host", "main"]
 
@@ -182,7 +182,7 @@ class Host:
         contextvars.copy_context().run(self._run_guarded, agent, number, work)
 
     def _run_guarded(self, agent: str, number: int, work: Callable[[], None]) -> None:
-        caller_variable.set(agent)
+        begin_call(agent, number)
         try:
             work()
         except BaseException as error:
