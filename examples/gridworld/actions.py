@@ -19,7 +19,7 @@ def directions(x, y, to_x, to_y):
 
 
 def by_distance(x, y, cells) -> tuple[int, int, int]:
-    """Yields the cells, the nearest first, with their distances."""
-    ways = [(directions(x, y, *cell), *cell) for cell in cells]
-    for way, to_x, to_y in sorted(ways, key=lambda one: len(one[0])):
-        yield to_x, to_y, len(way)
+    """Yields the cells to which there is a way, the nearest first, with their distances."""
+    ways = {cell: way for cell in map(tuple, cells) if (way := directions(x, y, *cell)) is not None}
+    for to_x, to_y in sorted(ways, key=lambda cell: len(ways[cell])):
+        yield to_x, to_y, len(ways[to_x, to_y])

@@ -1,7 +1,7 @@
-/** Test of reference pages: they name what the program has. */
+/** Test of reference pages and of the navigation: they name what there is. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { root } from "./serve.mjs";
@@ -27,4 +27,11 @@ test("configuration page has each environment variable", () => {
   const found = new Set(sources.flatMap((path) => [...text(path).matchAll(/(?:env = |: &str = )"(WHIMBREL_\w+|JASON_HOME)"/g)].map(([, name]) => name)));
   assert.ok(found.size >= 8, [...found].join());
   for (const name of found) assert.ok(page.includes(`| \`${name}\` |`), `no row for ${name}`);
+});
+
+test("navigation has each guide", () => {
+  const navigation = text("site/astro.config.mjs");
+  const guides = readdirSync(join(root, "docs/guide")).filter((name) => name.endsWith(".md"));
+  const missing = guides.map((name) => name.slice(0, -3)).filter((name) => !new RegExp(`"(guide/)?${name}"`).test(navigation));
+  assert.deepEqual(missing, []);
 });

@@ -44,7 +44,7 @@ pub fn contains(path: &str) -> bool {
     path.starts_with(ROOT)
 }
 
-/// Returns the paths of the library's files, sorted.
+/// Returns the paths of the library's files.
 pub fn names() -> impl Iterator<Item = String> {
     FILES.iter().map(|(name, _)| format!("{ROOT}{name}"))
 }

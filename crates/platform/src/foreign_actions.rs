@@ -7,6 +7,8 @@ use whimbrel_acl::{Aid, Symbol, Text, Value};
 
 /// Prefix of the names of foreign actions in programs: `py.fun`.
 pub const PREFIX: &str = "py.";
+/// File of a project's functions, in its folder.
+pub const ACTIONS_FILE: &str = "actions.py";
 /// Protocol of the messages that answer calls.
 pub const PROTOCOL: &str = "whimbrel-actions";
 /// Name under which a mind lists the party that an intention with a call waits for.

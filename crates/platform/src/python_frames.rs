@@ -105,7 +105,7 @@ pub enum FromPython {
     Print(Option<String>, String),
     /// Warning for the operator.
     Warn(String),
-    /// Grid to show: its columns, its rows, and its objects, terms `at(Kind, X, Y)`.
+    /// Grid to show: its columns, its rows, and its objects, terms such as `wall(X, Y)`.
     Grid(u32, u32, Value),
 }
 

@@ -52,13 +52,14 @@ impl WatcherTable {
         let watchers = self.by_watched.remove(&watched).unwrap_or_default();
         for watcher in &watchers {
             if let EndWatcher::Agent(agent) = watcher {
-                self.no_longer(*agent);
+                self.count_down(*agent);
             }
         }
         watchers
     }
 
-    fn no_longer(&mut self, agent: Aid) {
+    /// Counts one watched agent less of a watcher.
+    fn count_down(&mut self, agent: Aid) {
         if let Some(count) = self.watching.get_mut(&agent) {
             *count -= 1;
             if *count == 0 {
@@ -81,7 +82,7 @@ impl WatcherTable {
             }
             !watchers.is_empty()
         });
-        (0..removed).for_each(|_| self.no_longer(watcher));
+        (0..removed).for_each(|_| self.count_down(watcher));
         removed
     }
 }

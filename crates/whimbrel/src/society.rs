@@ -516,7 +516,7 @@ impl<'a> SocietyReader<'a> {
     /// Adds the project's Python: an environment, and functions that programs call.
     fn python(&mut self, project: &Project, programs: &Programs, project_file: &Text) {
         let class = match &project.environment {
-            Some(ProjectEnvironment::Host(class)) if *class.name == *python::CLASS => Some(class),
+            Some(ProjectEnvironment::Host(class)) if python::is_python(class) => Some(class),
             _ => None,
         };
         let Some(folder) = programs.folder() else { return };
@@ -541,7 +541,7 @@ impl<'a> SocietyReader<'a> {
                 let code = self.code(programs, file, &(project_file.clone(), class.span));
                 Some(SocietyEntry::lone(ENVIRONMENT, code))
             }
-            ProjectEnvironment::Host(class) if *class.name == *python::CLASS => None,
+            ProjectEnvironment::Host(class) if python::is_python(class) => None,
             ProjectEnvironment::Host(class) => {
                 let (message, label) = match self.environments.make(class) {
                     Some(Ok(body)) => {
@@ -551,7 +551,8 @@ impl<'a> SocietyReader<'a> {
                     Some(Err(problem)) => (problem, "made here"),
                     None => (format!("there is no environment called {} here", class.name), "not provided"),
                 };
-                let help = "write it as an agent, `environment: asl(\"env.asl\")`, or embed Whimbrel in a Rust program";
+                let help = "write it as an agent, `environment: asl(\"env.asl\")`, in Python, `environment: py(\"env.py\")`, or \
+                            embed Whimbrel in a Rust program";
                 self.diagnostics.push(Diagnostic::error(project_file, class.span, message, label).with_help(help));
                 None
             }

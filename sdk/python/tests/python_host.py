@@ -15,6 +15,11 @@ from whimbrel.environment.host import Host
 from whimbrel.environment.output import AgentOutput
 
 
+def line_of(text: str, source: str) -> int:
+    """Returns the number of the first line of a source that has a text."""
+    return next(number for number, line in enumerate(source.splitlines(), 1) if text in line)
+
+
 class HostProcess:
     """Host whose frames a test writes and reads."""
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextvars
 import pathlib
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from python_host import HostProcess
+from python_host import HostProcess, line_of
+
+from whimbrel.environment.frames import FrameWriter
+from whimbrel.environment.output import AgentOutput, begin_call
 
 ACTIONS = '''\
 """Actions of the tests."""
@@ -95,6 +99,20 @@ def release():
     return True
 
 
+held = threading.Event()
+
+
+def late_numbers():
+    held.wait(10)
+    yield 1
+    yield 2
+
+
+def let_go():
+    held.set()
+    return True
+
+
 def stops():
     yield 1
     raise ValueError("no more")
@@ -124,11 +142,6 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostProcess]:
     process.hello("actions.py")
     yield process
     process.end()
-
-
-def line_of(text: str) -> int:
-    """Returns the number of a line of the actions."""
-    return next(number for number, line in enumerate(ACTIONS.splitlines(), 1) if text in line)
 
 
 def call(host: HostProcess, name: str, *args: Any, most: int = 0) -> Any:
@@ -166,6 +179,25 @@ def test_output_is_callers_line(host: HostProcess) -> None:
     assert [host.receive() for _ in range(3)] == [["print", "ada", "a"], ["print", "ada", "b"], solved([])]
 
 
+def test_line_belongs_to_its_call() -> None:
+    printed: list[tuple[str | None, str]] = []
+
+    class Lines(FrameWriter):
+        def print(self, agent: str | None, text: str) -> None:
+            printed.append((agent, text))
+
+    output = AgentOutput(Lines(-1))
+    first, second = contextvars.copy_context(), contextvars.copy_context()
+    first.run(begin_call, "ada", 1)
+    second.run(begin_call, "ada", 2)
+    second.run(output.write, "a")
+    # The first call has been answered, and its thread comes to its end only now.
+    first.run(output.end_line)
+    second.run(output.write, "b\nc")
+    second.run(output.end_line)
+    assert printed == [("ada", "ab"), ("ada", "c")]
+
+
 def test_generator_yields_on_demand(host: HostProcess) -> None:
     assert call(host, "numbers", 4, X, most=1) == solved([0], more=True)
     host.send("more", 1, 2)
@@ -178,10 +210,19 @@ def test_generator_yields_on_demand(host: HostProcess) -> None:
     assert host.receive() == solved()
 
 
+def test_dropped_call_is_not_continued(host: HostProcess) -> None:
+    host.send("call", 7, "ada", "late_numbers", [X], 1)
+    host.send("drop", 7)
+    host.send("call", 8, "bob", "let_go", [], 0)
+    assert sorted(host.receive()[1] for _ in range(2)) == [7, 8]
+    host.send("more", 7, 1)
+    assert host.receive() == ["solved", 7, [], False]
+
+
 def test_generator_that_raises_ends(host: HostProcess) -> None:
     assert call(host, "stops", X, most=1) == solved([1], more=True)
     host.send("more", 1, 2)
-    assert host.receive()[2:4] == ["unknown", f"ValueError: no more (actions.py:{line_of('no more')})"]
+    assert host.receive()[2:4] == ["unknown", f"ValueError: no more (actions.py:{line_of('no more', ACTIONS)})"]
 
 
 @pytest.mark.parametrize(
@@ -200,11 +241,11 @@ def test_failure_names_line_of_python(
     host: HostProcess, name: str, args: list[Any], error: str, text: str, line: str
 ) -> None:
     kind, number, found, message, annots = call(host, name, *args)
-    place = f"(actions.py:{line_of(line)})"
+    place = f"(actions.py:{line_of(line, ACTIONS)})"
     assert (kind, number, found) == ("refused", 1, error)
     assert text in message
     assert message.endswith(place)
-    assert {"term": "py_line", "args": [line_of(line)]} in annots
+    assert {"term": "py_line", "args": [line_of(line, ACTIONS)]} in annots
 
 
 def test_reason_of_failure_is_term(host: HostProcess) -> None:

@@ -18,6 +18,18 @@ async def turn() -> None:
     await asyncio.sleep(0)
 
 
+async def waited_for() -> tuple[AnswerFuture, asyncio.Task[Message]]:
+    """Returns an answer that is not there yet, and a task that waits for it."""
+    answer = AnswerFuture(asyncio.get_running_loop())
+
+    async def ask() -> Message:
+        return await answer
+
+    task = asyncio.create_task(ask())
+    await turn()
+    return answer, task
+
+
 def test_task_goes_on_at_once() -> None:
     said: list[object] = []
     name = contextvars.ContextVar("name", default="other")
@@ -74,13 +86,7 @@ def test_early_answer_is_kept() -> None:
 
 def test_cancelled_task_leaves_its_answer() -> None:
     async def main() -> None:
-        answer = AnswerFuture(asyncio.get_running_loop())
-
-        async def ask() -> Message:
-            return await answer
-
-        task = asyncio.create_task(ask())
-        await turn()
+        answer, task = await waited_for()
         task.cancel("enough")
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -93,13 +99,7 @@ def test_cancelled_task_leaves_its_answer() -> None:
 
 def test_error_is_raised_in_the_task() -> None:
     async def main() -> None:
-        answer = AnswerFuture(asyncio.get_running_loop())
-
-        async def ask() -> Message:
-            return await answer
-
-        task = asyncio.create_task(ask())
-        await turn()
+        answer, task = await waited_for()
         answer.set_exception(DeadlineError("late"))
         with pytest.raises(DeadlineError, match="late"):
             await task

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from python_host import HostProcess
+from python_host import HostProcess, line_of
 
 from whimbrel.environment import ActionError, Environment, GridWorld
 
@@ -75,9 +75,9 @@ def make(tmp_path: pathlib.Path) -> Iterator[Callable[..., HostProcess]]:
         host.end()
 
 
-def line_of(text: str) -> int:
-    """Returns the number of a line of the room."""
-    return next(number for number, line in enumerate(ROOM.splitlines(), 1) if text in line)
+def place(text: str) -> str:
+    """Returns the place of a line of the room, as faults end with it."""
+    return f"(env.py:{line_of(text, ROOM)})"
 
 
 def atom(name: str) -> dict[str, str]:
@@ -134,11 +134,11 @@ def test_slow_action_delays_no_other(room: HostProcess) -> None:
     [
         (atom("refuse"), "refuse returned False"),
         (atom("lock"), term("no_key", atom("ada"))),
-        (atom("burn"), f"ZeroDivisionError: division by zero (env.py:{line_of('1 / 0')})"),
-        (atom("kick"), f"Room.kick is no action: actions are `async def` (env.py:{line_of('def kick')})"),
+        (atom("burn"), f"ZeroDivisionError: division by zero {place('1 / 0')}"),
+        (atom("kick"), f"Room.kick is no action: actions are `async def` {place('def kick')}"),
         (atom("burm"), "Room has no action burm: did you mean burn?"),
-        (atom("percepts"), f"Room.percepts is no action: actions are `async def` (env.py:{line_of('def percepts')})"),
-        (atom("close"), f"close takes 1 argument (how), not 0 (env.py:{line_of('def close')})"),
+        (atom("percepts"), f"Room.percepts is no action: actions are `async def` {place('def percepts')}"),
+        (atom("close"), f"close takes 1 argument (how), not 0 {place('def close')}"),
         (term("step_in", 5), term("outside", 5, 0)),
     ],
 )

@@ -156,7 +156,8 @@ async def topics(platform: Platform) -> None:
         await bob.receive(timeout=5)
     await bob.leave("group:crew")
     await quietly(bob.leave("group:crew"))
-    await quietly(bob.join("crew"))
+    for bad in ("crew", "group:", "topic:" + 121 * "\u00e9"):
+        await quietly(bob.join(bad))
     await quietly(amy.ask("any:crew"))
     await quietly(amy.ask("group:crew"))
     await quietly(amy.ask("nobody", {"x": [1, 2.5, b"\x00"]}, ontology="o", protocol="p", language="l"))

@@ -211,6 +211,8 @@ const STORIES: Readonly<Record<string, Story>> = {
     }
     await bob.ams.leave("group:crew");
     await quietly(bob.ams.leave("group:crew"));
+    await quietly(bob.ams.join(`topic:${"\u00e9".repeat(121)}`));
+    await quietly(bob.ams.join("group:"));
     await quietly(ask(amy, "any:crew"));
     await quietly(ask(amy, "nobody", map({ x: [1n, 2.5] })));
   },

@@ -45,19 +45,20 @@ pub(crate) enum BreakpointVisit {
     Fault(String),
 }
 
-/// Evaluation of formulas with the variables of a plan: whether one holds, and the value of a variable then.
+/// Prover of formulas with the variables of a plan.
 pub(crate) trait PlanFormulas {
-    /// Returns whether a formula holds, and the value of this variable of it.
+    /// Proves a formula. Returns the value that its first solution gives to `variable`, `true` without a variable, and
+    /// `None` if the formula does not hold.
     ///
     /// # Errors
-    /// Returns the reason if the proof was given up.
+    /// The proof was given up; contains the reason.
     fn prove(&self, formula: &DebuggerFormula, variable: Option<Symbol>) -> Result<Option<Value>, String>;
 }
 
 /// Checks the condition and the text of a debugger's breakpoint.
 ///
 /// # Errors
-/// Returns the reason if one of them cannot be read.
+/// One of them cannot be read; contains the reason.
 pub fn check_breakpoint(line: &DebuggerLine) -> Result<(), String> {
     DebuggerBreakpoint::new(line).map(drop)
 }
@@ -66,7 +67,7 @@ impl DebuggerBreakpoint {
     /// Makes a breakpoint that was not visited.
     ///
     /// # Errors
-    /// Returns the reason if its condition or text cannot be read.
+    /// Its condition or text cannot be read; contains the reason.
     pub fn new(line: &DebuggerLine) -> Result<Self, String> {
         let condition = line.condition.as_deref().map(|text| formula(text, "formula", text)).transpose()?;
         let log = line.log.as_deref().map(log_parts).transpose()?;

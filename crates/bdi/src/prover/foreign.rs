@@ -12,6 +12,11 @@ pub fn no_foreign_host(name: Symbol) -> Failure {
     Failure::new("action_failed", format!("{name}: this place runs no Python, so it has no such action"))
 }
 
+/// Returns the last arguments of a call, which take this many results; `None` if there are not as many.
+pub fn result_args<T>(args: &[T], results: usize) -> Option<&[T]> {
+    args.get(args.len().checked_sub(results)?..)
+}
+
 /// Answers a call of a foreign action with its solutions, which are found on demand.
 pub(super) fn foreign_query(call: &mut ActionCall<'_, '_>) -> Result<QueryAnswer, Failure> {
     let known = &call.solver.known;
@@ -26,8 +31,7 @@ pub(super) fn foreign_query(call: &mut ActionCall<'_, '_>) -> Result<QueryAnswer
         Err(failure) => return Err(Failure::told(failure.error, Some(Value::from(failure.message)), failure.annots)),
     };
     let Some(first) = found.next() else { return Ok(QueryAnswer::No) };
-    let outputs = call.args.len().checked_sub(first.len()).and_then(|from| call.args.get(from..));
-    let Some(outputs) = outputs else {
+    let Some(outputs) = result_args(call.args, first.len()) else {
         let text = format!("{name}: {} results for {} arguments", first.len(), call.args.len());
         known.services.log(known.aid, LogLevel::Warning, &text);
         return Ok(QueryAnswer::No);

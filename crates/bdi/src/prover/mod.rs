@@ -12,6 +12,6 @@ pub use build::{
 };
 pub use failure::{Failure, FailureText};
 use foreign::foreign_query;
-pub use foreign::no_foreign_host;
+pub use foreign::{no_foreign_host, result_args};
 pub use query_call::{ActionCall, NativeFunction, Queries, QueryAction, QueryAnswer};
 pub use solve::{Knowledge, Proof, SearchDecision, Solver, key, open_value, relate};

@@ -10,7 +10,7 @@ use crate::code::CallExpr;
 use crate::logic::{Bindings, levels, variables};
 use crate::mind::{IntentionId, IntentionPlace, Resumption, WaitFor};
 use crate::numbering::Numbering;
-use crate::prover::{Failure, build_args, no_foreign_host};
+use crate::prover::{Failure, build_args, no_foreign_host, result_args};
 
 /// Returns true for the answer of a call, which only the platform sends.
 pub(super) fn is_foreign_answer(message: &AclMessage) -> bool {
@@ -79,9 +79,7 @@ impl Cycle<'_> {
             _ => return false,
         };
         let (args, results): (Vec<&Value>, Vec<&Value>) = (target.items().collect(), results.items().collect());
-        let Some(outputs) = args.len().checked_sub(results.len()).and_then(|first| args.get(first..)) else {
-            return false;
-        };
+        let Some(outputs) = result_args(&args, results.len()) else { return false };
         self.take_up(Some(id));
         let mark = self.bindings.mark();
         let unified = outputs.iter().zip(results).all(|(output, result)| {

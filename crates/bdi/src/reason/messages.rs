@@ -86,8 +86,8 @@ impl Cycle<'_> {
         self.add_event(event);
     }
 
-    /// Returns what a plan for `kqml_received` can ask of a message in a conversation. A message of Jason's kind,
-    /// without a conversation and a protocol, has no annotations.
+    /// Returns the annotations of `kqml_received` for a message in a conversation. A message of Jason's kind, without a
+    /// conversation and a protocol, has none.
     fn conversation_annots(&self, extras: &Extras) -> Annots {
         if extras.conversation_id.is_none() && extras.protocol.is_none() {
             return Annots::new();

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 use whimbrel_acl::{Symbol, Text, Value, Var, sym};
 use whimbrel_platform::inspection::{
-    CycleSeen, DebugOrder, DebuggerLine, DebuggerSetup, FailureSeen, FailureStops, Inspection, ProgramLine, Texts,
+    CycleSeen, DebugOrder, DebuggerLine, DebuggerSetup, FailureSeen, FailureStops, Inspection, PAUSED_BY_ENTRY,
+    PAUSED_BY_STEP, ProgramLine, Texts,
 };
 use whimbrel_platform::limits::INSPECTION_RECENT_MAX;
 use whimbrel_platform::{Next, Time};
@@ -25,11 +26,6 @@ use crate::inspect::{
 use crate::logic::{Bindings, levels};
 use crate::mind::{Event, Frame, IntentionId, Mind};
 use crate::numbering::Numbering;
-
-/// Reason of a pause after a step.
-const A_STEP: &str = "a step";
-/// Reason of a pause before the first step of an agent.
-const ENTRY: &str = "the beginning of its program";
 
 /// State of a watch.
 #[derive(Debug, Default)]
@@ -187,7 +183,7 @@ impl Watch {
         debugged.goes_on();
         match order {
             DebugOrder::Continue => {}
-            DebugOrder::Step => (debugged.paused, debugged.steps) = (Some(A_STEP.to_owned()), 1),
+            DebugOrder::Step => (debugged.paused, debugged.steps) = (Some(PAUSED_BY_STEP.to_owned()), 1),
             DebugOrder::Into | DebugOrder::Over | DebugOrder::Out => {
                 let depth = |id| mind.intentions.find(id).map(|intention| (id, intention.frames.len()));
                 let from = next_intention(mind).and_then(depth);
@@ -261,7 +257,7 @@ impl Watch {
         if breaks {
             debugged.pause(format!("the breakpoint in line {} of {}{fault}", step.line, step.file));
         } else if is_over || enters {
-            debugged.pause(if enters { ENTRY } else { A_STEP }.to_owned());
+            debugged.pause(if enters { PAUSED_BY_ENTRY } else { PAUSED_BY_STEP }.to_owned());
         }
         breaks || is_over || enters
     }

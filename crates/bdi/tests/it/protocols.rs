@@ -467,34 +467,27 @@ fn recruited_agents_answer_themselves() {
     assert_eq!(society(&[("ada", &asker), ("bob", &bob), ("chloe", &chloe)]), expected);
 }
 
+/// Runs an auction of sally's, with bidders who pay at most 22 and 31. Returns what all print.
+fn auction(file: &str, goal: &str) -> Vec<String> {
+    let seller = program(&[file], &format!("!go. +!go <- !{goal}; .print(Outcome)."));
+    let bidder = |most: u32| {
+        let plans = r#"+!bid_for(_, P) : most(M) & P <= M.
+           +!won(G, P) <- .print("won for ", P). +!lost(G) <- .print("lost")."#;
+        program(&[file], &format!("{plans} most({most})."))
+    };
+    society(&[("sally", &seller), ("bruno", &bidder(22)), ("chloe", &bidder(31))])
+}
+
 #[test]
 fn english_auction_goes_to_highest_bid() {
-    let seller = program(
-        &["auction_english"],
-        "!go. +!go <- !english_auction(vase, [bruno, chloe], auction(10, 5, 300), Outcome); .print(Outcome).",
-    );
-    let bidder = program(
-        &["auction_english"],
-        r#"+!bid_for(vase, P) : most(M) & P <= M. +!won(G, P) <- .print("won for ", P). +!lost(G) <- .print("lost")."#,
-    );
-    let (bruno, chloe) = (format!("{bidder} most(22)."), format!("{bidder} most(31)."));
-    let expected = ["[bruno] lost", "[chloe] won for 25", "[sally] sold(chloe,25)"];
-    assert_eq!(society(&[("sally", &seller), ("bruno", &bruno), ("chloe", &chloe)]), expected);
+    let printed = auction("auction_english", "english_auction(vase, [bruno, chloe], auction(10, 5, 300), Outcome)");
+    assert_eq!(printed, ["[bruno] lost", "[chloe] won for 25", "[sally] sold(chloe,25)"]);
 }
 
 #[test]
 fn dutch_auction_goes_to_first_bid() {
-    let seller = program(
-        &["auction_dutch"],
-        "!go. +!go <- !dutch_auction(tulips, [bruno, chloe], auction(50, 10, 5, 300), Outcome); .print(Outcome).",
-    );
-    let bidder = program(
-        &["auction_dutch"],
-        r#"+!bid_for(_, P) : most(M) & P <= M. +!won(G, P) <- .print("won for ", P). +!lost(G) <- .print("lost")."#,
-    );
-    let (bruno, chloe) = (format!("{bidder} most(22)."), format!("{bidder} most(31)."));
-    let expected = ["[bruno] lost", "[chloe] won for 30", "[sally] sold(chloe,30)"];
-    assert_eq!(society(&[("sally", &seller), ("bruno", &bruno), ("chloe", &chloe)]), expected);
+    let printed = auction("auction_dutch", "dutch_auction(tulips, [bruno, chloe], auction(50, 10, 5, 300), Outcome)");
+    assert_eq!(printed, ["[bruno] lost", "[chloe] won for 30", "[sally] sold(chloe,30)"]);
 }
 
 #[test]

@@ -195,7 +195,7 @@ fn crash_fails_calls_and_is_bounded() {
     assert!(seen.err.contains("the Python process has ended (exit status: 3)"), "{}", seen.err);
 }
 
-/// A child of the Python process has its pipes, so they do not end with it.
+/// A child that the process forks leaves its pipes: the node notices the end of the process.
 #[cfg(unix)]
 #[test]
 fn crash_beside_forked_child_fails_calls() {
@@ -203,13 +203,15 @@ fn crash_beside_forked_child_fails_calls() {
 import os, signal, time
 
 def crash():
+    printed, prints = os.pipe()
     if os.fork() == 0:
-        print('not a frame')
+        print('not a frame', flush=True)
         os.close(1)
         os.close(2)
+        os.write(prints, b'.')
         time.sleep(25)
         os._exit(0)
-    time.sleep(0.2)
+    os.read(printed, 1)
     os.kill(os.getpid(), signal.SIGKILL)
 ";
     let program = "
@@ -222,17 +224,29 @@ def crash():
     assert!(seen.out.starts_with("[bob] the Python process has ended (signal: 9"), "{}\n{}", seen.out, seen.err);
 }
 
-/// The environment's end is that of the process, and calls of others do not wait for ever.
+/// The process ends with its environment, and calls that are open fail.
 #[test]
 fn killed_environment_fails_calls() {
-    let actions = "import time\n\ndef slow():\n    print('asleep')\n    time.sleep(60)\n    return 1\n";
+    let actions = "
+from threading import Event
+
+started = Event()
+
+def slow():
+    print('asleep')
+    started.set()
+    Event().wait()
+
+def starts():
+    return started.wait()
+";
     let program = "
 !go. !late.
 +!go <- !!kill; py.slow.
 -!go[error_msg(M)] <- .print(M); !again.
 +!again <- py.slow.
 -!again[error_msg(M)] <- .print(M); .stopMAS.
-+!kill <- .wait(door(_)); .wait(500); .kill_agent(environment).
++!kill <- .wait(door(_)); py.starts; .kill_agent(environment).
 +!late <- .wait(20000); .print(late); .stopMAS.
 ";
     let seen = run(&[("room.mas2j", ROOM), ("env.py", ENVIRONMENT), ("bob.asl", program), ("actions.py", actions)]);

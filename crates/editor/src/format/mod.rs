@@ -55,7 +55,7 @@ fn errors(text: &str, file: &Text) -> Vec<Diagnostic> {
     found.filter(|found| found.severity == Severity::Error).collect()
 }
 
-/// Returns the ends of parts: full stops of clauses behind which nothing stands in their line.
+/// Returns the ends of parts: full stops of clauses that end their line.
 fn cuts(text: &str, file: &Text, part_bytes: usize) -> Vec<usize> {
     let (mut cuts, mut start, mut window) = (Vec::new(), 0, part_bytes);
     while start + window < text.len() {
@@ -72,10 +72,10 @@ fn cuts(text: &str, file: &Text, part_bytes: usize) -> Vec<usize> {
     cuts
 }
 
-/// Returns where the last clause ends of the beginning of a program, if one does at the end of a line.
+/// Returns the end of the last clause that ends its line. `text` is the beginning of a program, cut anywhere.
 fn last_clause_end(text: &str, file: &Text) -> Option<usize> {
     let (found, faults) = tokens(text, file);
-    // The last token may be cut, and what stands behind a fault.
+    // The last token may be cut, and so may everything behind a fault.
     let readable = faults.iter().map(|fault| fault.span.start as usize).min().unwrap_or(text.len());
     let (mut open, mut last) = (0_usize, None);
     for pair in found.windows(2) {

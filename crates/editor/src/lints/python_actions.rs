@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use whimbrel_bdi::syntax::{Diagnostic, nearest};
-use whimbrel_platform::foreign_actions::PREFIX;
+use whimbrel_platform::foreign_actions::{ACTIONS_FILE, PREFIX};
 
 use crate::society::{CalledAction, MemberProgram, PythonFunctions, SocietyText};
 
@@ -22,9 +22,9 @@ fn warning(functions: &PythonFunctions, call: &CalledAction) -> Option<Diagnosti
     if functions.lacks(name) {
         let help = match nearest(name, functions.names()) {
             Some(like) => format!("did you mean `{PREFIX}{like}`?"),
-            None => format!("define it in actions.py: `def {name}(...):`"),
+            None => format!("define it in {ACTIONS_FILE}: `def {name}(...):`"),
         };
-        return warning(format!("actions.py has no function `{name}`"), "the call fails", help);
+        return warning(format!("{ACTIONS_FILE} has no function `{name}`"), "the call fails", help);
     }
     let arities = functions.arities(name)?;
     if arities.allow(call.args.len()) {

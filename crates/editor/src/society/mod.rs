@@ -9,6 +9,7 @@ use whimbrel_acl::{Symbol, Text};
 use whimbrel_bdi::project::{AgentEntry, AgentNames, ProjectEnvironment, parse_project};
 use whimbrel_bdi::syntax::ast::{Goal, Program, Rule};
 use whimbrel_bdi::syntax::{Diagnostic, LoadError, Loader, Severity, SourceText, parse_program};
+use whimbrel_platform::foreign_actions::ACTIONS_FILE;
 use whimbrel_platform::limits;
 
 pub(crate) use occurrences::name_of;
@@ -75,9 +76,6 @@ pub struct SocietyText {
     /// Python functions that programs call, if the project has a file of them.
     pub python: Option<PythonFunctions>,
 }
-
-/// File of a project's Python functions.
-const ACTIONS_FILE: &str = "actions.py";
 
 /// Actions of societies that pages, devices and other programs take part in: what these say is unknown.
 const OPEN_ACTIONS: [&str; 8] =

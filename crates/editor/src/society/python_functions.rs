@@ -192,8 +192,8 @@ fn arities(text: &str, decorators: &[String]) -> Option<Arities> {
     Some(Arities { inputs, results })
 }
 
-/// Returns the numbers of results of a function that such decorators stand before; `None` if another decorator may
-/// change the function. `rest` begins behind the parameters.
+/// Returns the numbers of results of a function with these decorators; `None` if one of them may change the function.
+/// `rest` begins behind the parameters.
 fn results(rest: &str, decorators: &[String]) -> Option<Vec<usize>> {
     match decorators {
         [] => {}

@@ -20,6 +20,11 @@ pub use workload::{AgentActivity, Workload};
 use crate::Mailbox;
 use crate::limits::INSPECTION_MESSAGES_MAX;
 
+/// Reason of a pause after a step ([`Inspection::paused_by`]).
+pub const PAUSED_BY_STEP: &str = "a step";
+/// Reason of a pause before the first step of an agent ([`Inspection::paused_by`]).
+pub const PAUSED_BY_ENTRY: &str = "the beginning of its program";
+
 /// Options of an inspection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Look {

@@ -65,8 +65,13 @@ impl Cast {
         message.receivers.iter().find_map(|receiver| Some((Self::of(receiver.name)?, *receiver)))
     }
 
+    /// Returns true if a topic or group may have this name.
+    pub(super) fn allows(name: &str) -> bool {
+        (1..=TOPIC_NAME_BYTES_MAX).contains(&name.len()) && !name.contains('@')
+    }
+
     fn address(self, name: &str) -> Result<Aid, TopicError> {
-        if name.is_empty() || name.len() > TOPIC_NAME_BYTES_MAX || name.contains('@') {
+        if !Self::allows(name) {
             return Err(TopicError::BadName(name.to_owned()));
         }
         Ok(Aid::local(format!("{}{name}", self.prefix()).as_str()))
@@ -121,7 +126,10 @@ pub enum TopicError {
     #[error("{0:?} cannot name a topic or a group: expected 1 to {TOPIC_NAME_BYTES_MAX} bytes without `@`")]
     BadName(String),
     /// Name that is neither `topic:NAME` nor `group:NAME` of this platform.
-    #[error("{0} is no topic and no group: expected `topic:NAME` or `group:NAME`")]
+    #[error(
+        "{0} is no topic and no group: expected `topic:NAME` or `group:NAME`, with a name of 1 to \
+         {TOPIC_NAME_BYTES_MAX} bytes"
+    )]
     NotJoinable(Aid),
     /// Agent that is not on this node: it may have ended.
     #[error("there is no agent named {0}")]
@@ -163,6 +171,7 @@ mod tests {
     use whimbrel_acl::{MessageBody, Performative};
 
     use super::*;
+    use crate::topics::Topics;
 
     #[test]
     fn names_are_checked() {
@@ -173,6 +182,17 @@ mod tests {
             assert_eq!(topic(bad), Err(TopicError::BadName(bad.to_owned())));
         }
         assert!(topic(&"x".repeat(TOPIC_NAME_BYTES_MAX)).is_ok());
+    }
+
+    #[test]
+    fn joined_names_are_checked() {
+        let mut topics = Topics::new();
+        for bad in ["topic:".to_owned(), format!("group:{}", "é".repeat(TOPIC_NAME_BYTES_MAX / 2 + 1))] {
+            let refused = TopicError::NotJoinable(Aid::local(bad.as_str()));
+            assert_eq!(topics.join("amy".into(), bad.as_str().into(), false), Err(refused));
+        }
+        let longest = group(&"é".repeat(TOPIC_NAME_BYTES_MAX / 2)).unwrap();
+        assert_eq!(topics.join("amy".into(), longest.name, false), Ok(true));
     }
 
     #[test]

@@ -124,9 +124,9 @@ impl Topics {
     /// # Errors
     /// The name is not one of a topic or group, or a limit is reached.
     pub fn join(&mut self, agent: Symbol, to: Symbol, crowded: bool) -> Result<bool, TopicError> {
-        let is_topic = match Cast::of(to) {
-            Some(Cast::Broadcast) => true,
-            Some(Cast::Multicast) => false,
+        let is_topic = match Cast::split(to) {
+            Some((Cast::Broadcast, name)) if Cast::allows(name) => true,
+            Some((Cast::Multicast, name)) if Cast::allows(name) => false,
             _ => return Err(TopicError::NotJoinable(whimbrel_acl::Aid::local(to))),
         };
         let is_in = self.agents.get(&agent).is_some_and(|known| known.places.contains_key(&to));

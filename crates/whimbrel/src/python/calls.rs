@@ -6,12 +6,11 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use whimbrel_acl::{Text, Value};
-use whimbrel_platform::foreign_actions::{ForeignActions, ForeignCall, ForeignFailure, ForeignSolutions};
+use whimbrel_platform::foreign_actions::{ACTIONS_FILE, ForeignActions, ForeignCall, ForeignFailure, ForeignSolutions};
 use whimbrel_platform::limits::{PYTHON_QUERY_MS_MAX, PYTHON_SOLUTIONS_AT_A_TIME};
 use whimbrel_platform::python_frames::ToPython;
 use whimbrel_platform::services::LogLevel;
 
-use super::ACTIONS_FILE;
 use super::host::{HostCore, OpenRequest, PythonHost, Reply};
 use super::terms::for_python;
 

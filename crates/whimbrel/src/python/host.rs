@@ -22,6 +22,8 @@ use super::terms::{for_python, from_python};
 
 /// Bytes that are written to the process at a time, about.
 const WRITTEN_BYTES: usize = 64 << 10;
+/// Interval at which the end of the process is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// Python parts of a project.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -527,6 +529,6 @@ fn reap(child: &Mutex<Child>, patience: Duration) -> Option<ExitStatus> {
             }
         }
         drop(process);
-        std::thread::sleep(Duration::from_millis(2));
+        std::thread::sleep(LOOK_EVERY);
     }
 }

@@ -1,6 +1,6 @@
 //! Python beside a node: a project's environment (`environment: py("env.py")`) and its actions (`py.fun(X)`, functions
-//! of the file `actions.py` in the project's folder). One process runs both. It is started when it is first needed, and
-//! ends with the node. docs/design/python-environments.md describes the protocol.
+//! of the file `actions.py` in the project's folder). One process runs both, and ends with the node.
+//! docs/design/python-environments.md describes it.
 
 mod calls;
 mod environment;
@@ -11,7 +11,4 @@ mod terms;
 
 pub use environment::PythonEnvironment;
 pub use host::{PythonHost, PythonSetup};
-pub use project::{CLASS, setup_of};
-
-/// Name of the file of a project's actions.
-pub const ACTIONS_FILE: &str = "actions.py";
+pub use project::{is_python, setup_of};

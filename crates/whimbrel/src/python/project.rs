@@ -4,11 +4,17 @@ use std::path::{Path, PathBuf};
 
 use whimbrel_acl::{Symbol, Value};
 use whimbrel_bdi::project::{Class, ClassArg};
+use whimbrel_platform::foreign_actions::ACTIONS_FILE;
 
-use super::{ACTIONS_FILE, PythonSetup};
+use super::PythonSetup;
 
 /// Name of the class of an environment in Python: `py("env.py")`.
-pub const CLASS: &str = "py";
+const CLASS: &str = "py";
+
+/// Returns true for the class of an environment in Python.
+pub fn is_python(class: &Class) -> bool {
+    *class.name == *CLASS
+}
 
 /// Returns the Python parts of a project in `folder`: its environment, if it has one in Python, and its actions.
 ///

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::value::{Annot, TermConversion};
+use whimbrel_acl::value::{Annot, EXACT_INTEGER_MAX, TermConversion};
 use whimbrel_acl::{Args, Structure, Value};
-
-/// Largest magnitude of an integer that every double holds exactly.
-const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Returns a term with its whole numbers as integers: AgentSpeak has one type of numbers, Python has two.
 pub fn for_python(value: &Value) -> Value {
     match value {
-        Value::Num(number) if number.fract() == 0.0 && number.abs() <= EXACT_MAX => Value::Int(*number as i64),
+        Value::Num(number) if number.fract() == 0.0 && number.abs() <= EXACT_INTEGER_MAX as f64 => {
+            Value::Int(*number as i64)
+        }
         Value::List(_) => {
             let mut items = value.items();
             let converted: Vec<Value> = items.by_ref().map(for_python).collect();

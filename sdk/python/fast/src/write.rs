@@ -7,11 +7,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use whimbrel_acl::Value;
 use whimbrel_acl::codec::json::value_to_string;
+use whimbrel_acl::value::EXACT_INTEGER_MAX;
 
 use crate::LEVELS_MAX;
-
-/// Largest integer that every reader of JSON preserves.
-const EXACT_MAX: i64 = 1 << 53;
 
 /// Writes a message; `None` if it is not one of the plain cases.
 pub fn message(message: &Bound<'_, PyAny>, nobody: &Bound<'_, PyAny>) -> Option<String> {
@@ -97,7 +95,7 @@ fn value(out: &mut String, given: &Bound<'_, PyAny>, level: u32) -> Option<()> {
         out.push_str(if flag.is_true() { "true" } else { "false" });
     } else if let Ok(number) = given.cast_exact::<PyInt>() {
         let number = number.extract::<i64>().ok()?;
-        if !(-EXACT_MAX..=EXACT_MAX).contains(&number) {
+        if number.unsigned_abs() > EXACT_INTEGER_MAX {
             return None;
         }
         write!(out, "{number}").ok()?;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import importlib
 import threading
 from collections.abc import Coroutine, Iterable
 from concurrent.futures import Future
@@ -16,6 +15,7 @@ from .acl.errors import WhimbrelError
 from .acl.message import Message
 from .agents.agent import Agent
 from .agents.limits import ANSWER_S
+from .loops import new_loop, uvloop
 
 if TYPE_CHECKING:
     from .diagram import Diagram
@@ -32,19 +32,8 @@ _ASKER = "main"
 
 def run(main: Coroutine[Any, Any, T]) -> T:
     """Runs a program: `whimbrel.run(main())`. It uses uvloop if that is installed; Ctrl-C ends it, and cleans up."""
-    uvloop = _uvloop()
-    if uvloop is None:
-        return asyncio.run(main)
-    result: T = uvloop.run(main)
+    result: T = (uvloop() or asyncio).run(main)
     return result
-
-
-def _uvloop() -> Any:
-    """Returns the module uvloop if that is installed."""
-    try:
-        return importlib.import_module("uvloop")
-    except ImportError:
-        return None
 
 
 class BlockingPlatform:
@@ -53,7 +42,7 @@ class BlockingPlatform:
     def __init__(self, platform: Platform) -> None:
         #: The platform, for coroutines that run by `run`.
         self.platform = platform
-        self._loop: asyncio.AbstractEventLoop = (_uvloop() or asyncio).new_event_loop()
+        self._loop = new_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="whimbrel", daemon=True)
         self._asker: Agent | None = None
 

@@ -16,7 +16,7 @@ _CELL = "text-align:left;vertical-align:top"
 def table(title: str, rows: Iterable[tuple[str, object]]) -> str:
     """Returns a table of names and values. Values that are None or empty are left out."""
     body = "".join(
-        f'<tr><th style="{_HEAD}">{escape(name)}</th><td style="{_CELL}">{_cell(value)}</td></tr>'
+        f'<tr><th style="{_HEAD}">{escape(name)}</th>{_data(value)}</tr>'
         for name, value in rows
         if value is not None and value != () and value != ""
     )
@@ -26,11 +26,12 @@ def table(title: str, rows: Iterable[tuple[str, object]]) -> str:
 def listing(columns: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
     """Returns a table with a row for each item."""
     head = "".join(f'<th style="{_HEAD}">{escape(column)}</th>' for column in columns)
-    body = "".join(
-        f"<tr>{''.join(f'<td style={chr(34)}{_CELL}{chr(34)}>{_cell(value)}</td>' for value in row)}</tr>"
-        for row in rows
-    )
+    body = "".join(f"<tr>{''.join(map(_data, row))}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead>{body}</table>"
+
+
+def _data(value: object) -> str:
+    return f'<td style="{_CELL}">{_cell(value)}</td>'
 
 
 def _cell(value: object) -> str:

@@ -2,7 +2,7 @@
 import { Aid } from "../acl/aid.js";
 import { message as build, type Message } from "../acl/message.js";
 import { atom, record, term, textOf, type Value } from "../acl/value.js";
-import { Answers, ANSWERS, CASTS, fullIdentifier, fullSet, identifier, NegativeReason, onlyArgument, Parameters, readRequest, resultsMax, type ServiceRequest } from "./requests.js";
+import { Answers, ANSWERS, CASTS, fullIdentifier, fullSet, identifier, isJoinable, NegativeReason, onlyArgument, Parameters, readRequest, searchArguments, type ServiceRequest } from "./requests.js";
 
 const STATES = ["initiated", "active", "suspended", "waiting", "transit"];
 /** States that an agent can change to, by its state. */
@@ -116,7 +116,7 @@ export class MemoryAms {
     if (of === undefined) throw new NegativeReason("refuse", "missing-argument", "agent-identifier");
     const { name } = of;
     const isMonitor = asked.function.endsWith("watch");
-    const fits = of.platform === "" && (isMonitor ? !CASTS.test(name) : asked.function === "leave" || /^(topic|group):.{1,240}$/s.test(name));
+    const fits = of.platform === "" && (isMonitor ? !CASTS.test(name) : asked.function === "leave" || isJoinable(name));
     if (!fits) throw new NegativeReason("refuse", "unexpected-argument", "agent-identifier");
     return () => {
       if (asked.function === "join") this.#agents.join(sender, name);
@@ -128,11 +128,9 @@ export class MemoryAms {
     };
   }
 
-  #search({ args }: ServiceRequest): () => Value {
-    if (args.length === 0) throw new NegativeReason("refuse", "missing-argument", "ams-agent-description");
-    if (args.length > 2) throw new NegativeReason("refuse", "unexpected-argument-count");
-    const most = resultsMax(args[1]);
-    const { agent, state, owner } = this.#description(args[0] as Value);
+  #search(asked: ServiceRequest): () => Value {
+    const { template, most } = searchArguments(asked, "ams-agent-description");
+    const { agent, state, owner } = this.#description(template);
     if (agent !== undefined && agent.platform !== "") return () => fullSet([]);
     const pattern = agent && new RegExp(`^${agent.name.replace(/[\\^$.+()[\]{}|]/g, "\\$&").replaceAll("*", ".*").replaceAll("?", ".")}$`, "su");
     const fits = (one: AgentRecord): boolean => (pattern?.test(one.name) ?? true) && (state ?? one.state) === one.state && (owner ?? one.owner) === one.owner;

@@ -4,7 +4,7 @@ import type { Message } from "../acl/message.js";
 import { equalValues } from "../acl/order.js";
 import { atom, isTerm, record, term, type RecordValue, type Value } from "../acl/value.js";
 import { setOf } from "../agents/directory.js";
-import { Answers, ANSWERS, finding, fullIdentifier, fullSet, identifier, NegativeReason, onlyArgument, Parameters, readRequest, resultsMax, type ServiceRequest } from "./requests.js";
+import { Answers, ANSWERS, finding, fullIdentifier, fullSet, identifier, NegativeReason, onlyArgument, Parameters, readRequest, searchArguments, type ServiceRequest } from "./requests.js";
 
 const LISTS = ["protocols", "ontologies", "languages"] as const;
 type Lists = Readonly<Record<(typeof LISTS)[number], readonly string[]>>;
@@ -91,10 +91,9 @@ export class MemoryDf {
     for (const [agent, { endsMs }] of [...this.#entries]) if (endsMs <= this.#port.now()) this.#remove(agent);
   }
 
-  #query({ args }: ServiceRequest): { readonly template: Description; readonly most: number | undefined } {
-    if (args.length === 0) throw new NegativeReason("refuse", "missing-argument", "df-agent-description");
-    if (args.length > 2) throw new NegativeReason("refuse", "unexpected-argument-count");
-    return { most: resultsMax(args[1]), template: this.#description(args[0] as Value) };
+  #query(asked: ServiceRequest): { readonly template: Description; readonly most: number | undefined } {
+    const { template, most } = searchArguments(asked, "df-agent-description");
+    return { template: this.#description(template), most };
   }
 
   /** Returns what a request does. */

@@ -11,6 +11,8 @@ import { elementsOf, ONTOLOGY } from "../agents/directory.js";
 export const ANSWERS: ReadonlySet<string> = new Set(["agree", "failure", "inform", "not-understood", "refuse"]);
 /** Names of topics and groups, and of one member of a group. */
 export const CASTS = /^(topic|group|any):/;
+/** Longest name of a topic or group, behind that. */
+const TOPIC_NAME_BYTES_MAX = 240;
 const IDENTIFYING = ["iota", "any", "all"];
 const OLDER_NAMES: Readonly<Record<string, string>> = { protocol: "protocols", ontology: "ontologies", language: "languages" };
 
@@ -31,6 +33,12 @@ export class NegativeReason extends Error {
 /** Encodes an agent as an atom. */
 export function agentAtom(agent: Aid): Value {
   return atom(agent.toString());
+}
+
+/** Returns true for the name of a topic or group. */
+export function isJoinable(name: string): boolean {
+  const [, own = ""] = /^(?:topic|group):(.*)$/s.exec(name) ?? [];
+  return own !== "" && new TextEncoder().encode(own).length <= TOPIC_NAME_BYTES_MAX;
 }
 
 /** Returns the action of sending a message to this agent. */
@@ -85,6 +93,13 @@ export function readRequest(message: Message, actor: RecordValue, isQuestion: bo
   if (isAtom(called)) return { ...asked, function: called.atom.toLowerCase(), args: [] };
   if (isTerm(called)) return { ...asked, function: called.term.toLowerCase(), args: called.args };
   throw new NegativeReason("not-understood", "unrecognised-value", "content");
+}
+
+/** Returns the template of a search, and the number of results that are wanted. */
+export function searchArguments({ args }: ServiceRequest, type: string): { readonly template: Value; readonly most: number | undefined } {
+  if (args.length === 0) throw new NegativeReason("refuse", "missing-argument", type);
+  if (args.length > 2) throw new NegativeReason("refuse", "unexpected-argument-count");
+  return { template: args[0] as Value, most: resultsMax(args[1]) };
 }
 
 /** Returns the only argument of a request. */
@@ -146,7 +161,7 @@ export class Parameters {
 }
 
 /** Reads the number of results that search constraints allow; undefined for all. */
-export function resultsMax(constraints: Value | undefined): number | undefined {
+function resultsMax(constraints: Value | undefined): number | undefined {
   if (constraints === undefined) return undefined;
   const given = new Parameters(constraints, "search-constraints", ["max-depth", "max-results", "search-id", "timeout"]);
   const wanted = given.optional("max-results", (value) => (typeof value === "bigint" || typeof value === "number" ? Number(value) : undefined));

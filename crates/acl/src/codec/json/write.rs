@@ -4,11 +4,8 @@ use std::fmt::Write as _;
 
 use crate::codec::EncodeError;
 use crate::limits::VALUE_DEPTH_MAX;
-use crate::value::{Annot, Contents, Structure};
+use crate::value::{Annot, Contents, EXACT_INTEGER_MAX, Structure};
 use crate::{Symbol, Value, Var, sym};
-
-/// The largest integers that every reader of JSON takes exactly.
-const EXACT_MAX: u64 = 1 << 53;
 
 /// Writes a string in quotes.
 pub(super) fn string(out: &mut String, text: &str) {
@@ -46,7 +43,7 @@ pub(super) fn value(out: &mut String, what: &Value, depth: usize) -> Result<(), 
     match what {
         Value::Null => out.push_str("null"),
         Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
-        Value::Int(n) if n.unsigned_abs() <= EXACT_MAX => out.push_str(&n.to_string()),
+        Value::Int(n) if n.unsigned_abs() <= EXACT_INTEGER_MAX => out.push_str(&n.to_string()),
         Value::Int(n) => out.push_str(&format!(r#"{{"int":"{n}"}}"#)),
         Value::Num(n) => number(out, *n),
         Value::Str(text) => string(out, text),

@@ -37,7 +37,7 @@ pub fn send(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     Ok(StepProgress::Done)
 }
 
-/// Sends a message with parameters of its own, of which `reply_with` is no question that an intention waits for.
+/// Sends a message with these parameters. No intention waits for an answer to its `reply_with`.
 fn send_with(
     call: &mut StepCall<'_, '_>,
     receivers: Vec<Aid>,

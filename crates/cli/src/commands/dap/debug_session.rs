@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 use whimbrel_operator::{DebuggerWanted, MindInfo, Reason, Refusal, Request};
-use whimbrel_platform::inspection::{DebugOrder, FailureStops, FrameSeen};
+use whimbrel_platform::inspection::{DebugOrder, FailureStops, FrameSeen, PAUSED_BY_ENTRY, PAUSED_BY_STEP};
 use whimbrel_platform::limits::DEBUGGER_THREADS_MAX;
 
 use super::AdapterInput;
@@ -29,9 +29,6 @@ use super::source_breakpoints::SourceBreakpoints;
 const STOPS_AT_ONCE: usize = 50;
 /// Interval at which new agents and programs are looked for.
 const NEWCOMERS_EVERY: Duration = Duration::from_secs(1);
-
-/// Reason of a pause before the first step of an agent.
-const ENTRY: &str = "the beginning of its program";
 
 /// Mark by which a pause is told from the next one, that another client may have brought about.
 #[derive(Clone, Debug, PartialEq)]
@@ -495,15 +492,18 @@ fn stop_of(mind: &MindInfo, breakpoints: &SourceBreakpoints) -> Value {
     }
     let by = inside.paused_by.as_deref().unwrap_or_default();
     let description = format!("Paused by {by}");
-    if let Some(reason) = [("a step", "step"), (ENTRY, "entry")].iter().find(|(text, _)| by == *text) {
-        return json!({ "reason": reason.1, "description": description });
+    let reason = match by {
+        PAUSED_BY_STEP => "step",
+        PAUSED_BY_ENTRY => "entry",
+        _ if by.starts_with("the breakpoint") => "breakpoint",
+        _ => "pause",
+    };
+    let mut stop = json!({ "reason": reason, "description": description });
+    if reason == "breakpoint" {
+        let ids = next_frame(mind).and_then(|frame| Some(breakpoints.ids_at(&frame.file, frame.step_line?)));
+        stop["hitBreakpointIds"] = json!(ids.unwrap_or_default());
     }
-    if !by.starts_with("the breakpoint") {
-        return json!({ "reason": "pause", "description": description });
-    }
-    let ids =
-        next_frame(mind).and_then(|frame| Some(breakpoints.ids_at(&frame.file, frame.step_line?))).unwrap_or_default();
-    json!({ "reason": "breakpoint", "description": description, "hitBreakpointIds": ids })
+    stop
 }
 
 /// Returns the plan whose step is next.

@@ -13,7 +13,7 @@ from typing import Any
 from .aid import NOBODY, Aid
 from .errors import DecodeError, EncodeError, malformed
 from .limits import INT_MAX, INT_MIN, RESOLVER_LEVELS_MAX, VALUE_LEVELS_MAX
-from .message import Message
+from .message import OPTIONAL_TEXTS, TEXTS, Message
 from .numbers import ecmascript
 from .order import pairs_of
 from .values import CONTAINERS, Atom, Container, Map, OpenList, Record, Term, Variable, mapping, open_list, to_value
@@ -468,9 +468,7 @@ def _reply_by(json: Any) -> int | None:
     return min(json, _EXACT_MAX - 1)
 
 
-_TEXTS = ("language", "encoding", "ontology", "protocol", "conversation_id", "reply_with", "in_reply_to")
-_MEMBERS = frozenset(("performative", "sender", "receivers", "content", "reply_to", "reply_by_ms", "user", *_TEXTS))
-_OPTIONAL_TEXTS = frozenset((str, type(None)))
+_MEMBERS = frozenset(("performative", "sender", "receivers", "content", "reply_to", "reply_by_ms", "user", *TEXTS))
 _new = object.__new__
 
 
@@ -497,8 +495,8 @@ def message_from_json(json: Any) -> Message:
     message.ontology = ontology = get("ontology")
     message.protocol = protocol = get("protocol")
     texts = (conversation_id, reply_with, in_reply_to, language, encoding, ontology, protocol)
-    if not _OPTIONAL_TEXTS.issuperset(map(type, texts)):
-        raise malformed(f"expected {next(name for name in _TEXTS if type(get(name)) not in _OPTIONAL_TEXTS)}")
+    if not OPTIONAL_TEXTS.issuperset(map(type, texts)):
+        raise malformed(f"expected {next(name for name in TEXTS if type(get(name)) not in OPTIONAL_TEXTS)}")
     content = get("content")
     kind = type(content)
     message.content = content if kind is str or content is None else value_from_json(content)

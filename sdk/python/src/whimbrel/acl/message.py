@@ -113,7 +113,7 @@ class Message:
         self.reply_with = reply_with
         self.in_reply_to = in_reply_to
         texts = (language, encoding, ontology, protocol, conversation_id, reply_with, in_reply_to)
-        if not _OPTIONAL_TEXTS.issuperset(map(type, texts)):
+        if not OPTIONAL_TEXTS.issuperset(map(type, texts)):
             _check_texts(self)
         self.reply_by_ms = milliseconds(reply_by) if isinstance(reply_by, datetime.datetime) else reply_by
         self.user = tuple(user) if user else ()
@@ -243,27 +243,16 @@ class Message:
         return self.reply("cancel", content, **fields)
 
 
-_REST = (
-    "reply_to",
-    "language",
-    "encoding",
-    "ontology",
-    "protocol",
-    "conversation_id",
-    "reply_with",
-    "in_reply_to",
-    "reply_by_ms",
-    "user",
-)
+#: Parameters of a message that are texts, or None.
+TEXTS = ("language", "encoding", "ontology", "protocol", "conversation_id", "reply_with", "in_reply_to")
+#: Types of these parameters.
+OPTIONAL_TEXTS = frozenset((str, type(None)))
+_REST = ("reply_to", *TEXTS, "reply_by_ms", "user")
 _COMPARED = ("performative", "sender", "receivers", "content", *_REST)
 
 
-_TEXTS = ("language", "encoding", "ontology", "protocol", "conversation_id", "reply_with", "in_reply_to")
-_OPTIONAL_TEXTS = frozenset((str, type(None)))
-
-
 def _check_texts(message: Message) -> None:
-    for name in _TEXTS:
+    for name in TEXTS:
         value = getattr(message, name)
         if value is not None and not isinstance(value, str):
             raise EncodeError(f"invalid message: {name} is not a text")

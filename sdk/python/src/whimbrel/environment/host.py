@@ -20,11 +20,12 @@ from typing import Any, BinaryIO
 from ..acl.errors import DecodeError, EncodeError
 from ..acl.values import Term
 from ..actions import ActionError, caller_variable
+from ..agents.errors import in_words
 from .base import Environment, act_variable
 from .calls import CallError, Signature, functions_of, similar, solutions
 from .faults import Fault, fault_of, load, place_of
 from .frames import VERSION, FrameWriter, read_frame
-from .output import AgentOutput
+from .output import AgentOutput, begin_call
 
 __all__ = ["Host", "main"]
 
@@ -59,7 +60,11 @@ class Host:
         self._functions: dict[str, tuple[Callable[..., Any], Signature]] | None = None
         self._broken: Fault | None = None
         self._loading = threading.Lock()
+        #: Calls with further solutions, by number.
         self._open: dict[int, _Call] = {}
+        #: Calls that are being carried out, and those of them whose further solutions nobody wants.
+        self._running: set[int] = set()
+        self._dropped: set[int] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._environment: Environment | None = None
         self._environment_fault: str | None = None
@@ -92,10 +97,14 @@ class Host:
                 if frame[0] not in ("call", "more"):
                     self._take(*frame)
                     continue
+                number = frame[1]
+                self._running.add(number)
             if frame[0] == "call":
                 self._call(*frame[1:])
             else:
                 self._more(*frame[1:])
+            self._running.discard(number)
+            self._dropped.discard(number)
 
     def _read(self) -> list[Any] | None:
         try:
@@ -116,7 +125,7 @@ class Host:
         elif kind == "act":
             self._on_loop(self._act(*parts), parts[1])
         elif kind == "drop":
-            self._open.pop(parts[0], None)
+            self._drop(*parts)
 
     def _hello(self, version: int, folder: str, actions: str | None) -> None:
         from .. import __version__
@@ -173,7 +182,7 @@ class Host:
         contextvars.copy_context().run(self._run_guarded, agent, number, work)
 
     def _run_guarded(self, agent: str, number: int, work: Callable[[], None]) -> None:
-        caller_variable.set(agent)
+        begin_call(agent, number)
         try:
             work()
         except BaseException as error:
@@ -221,7 +230,16 @@ class Host:
             more = len(ready) >= most
             if more:
                 self._open[number] = call
+            # A call that is dropped from now on is open already.
+            if number in self._dropped:
+                self._open.pop(number, None)
+                more = False
             self._writer.solved(number, ready, more)
+
+    def _drop(self, number: int) -> None:
+        if number in self._running:
+            self._dropped.add(number)
+        self._open.pop(number, None)
 
     def _more(self, number: int, most: int) -> None:
         call = self._open.pop(number, None)
@@ -245,9 +263,8 @@ class Host:
         elif isinstance(error, ActionError):
             fault = fault_of(error, self._folder)
             reason = error.reason if isinstance(error.reason, Term) else str(error.reason)
-            text = _term_text(reason) if isinstance(reason, Term) else reason
             annots = [Term("failure_reason", reason), *fault.annots[1:], *error.annots]
-            self._writer.refused(number, error.error, text + fault.place, annots)
+            self._writer.refused(number, error.error, in_words(reason) + fault.place, annots)
         else:
             fault = fault_of(error, self._folder)
             self._writer.refused(number, "unknown", fault.text, fault.annots)
@@ -351,12 +368,6 @@ def _run(loop: asyncio.AbstractEventLoop) -> None:
         loop.run_forever()
     finally:
         loop.close()
-
-
-def _term_text(term: Term) -> str:
-    if not term.args:
-        return term.functor
-    return f"{term.functor}({','.join(_term_text(arg) if isinstance(arg, Term) else str(arg) for arg in term.args)})"
 
 
 def environment_class(module: ModuleType) -> type[Environment]:

@@ -203,14 +203,18 @@ class Driver:
         events = self.session.events
         while events:
             event = events.popleft()
-            if event["type"] != "message":
+            # Nearly all are messages.
+            if event["type"] == "message":
+                self._hand_over(event)
+            else:
                 self._happened(event)
-                continue
-            # An error in one handler must not stop the events after it.
-            try:
-                self._handle(event)
-            except Exception:
-                log.exception("handling a message")
+
+    def _hand_over(self, event: Frame) -> None:
+        """Gives an event to the platform. An error in one handler must not stop the events after it."""
+        try:
+            self._handle(event)
+        except Exception:
+            log.exception("handling %r", event["type"])
 
     def _happened(self, event: Frame) -> None:
         kind = event["type"]
@@ -224,10 +228,7 @@ class Driver:
         elif kind == "challenge":
             self._proving = self.loop.create_task(self._prove(event["text"]), name="whimbrel prove")
         else:
-            try:
-                self._handle(event)
-            except Exception:
-                log.exception("handling %r", kind)
+            self._hand_over(event)
         if kind == "over":
             self._is_over = True
             self._close()

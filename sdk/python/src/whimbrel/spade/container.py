@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import importlib
 import logging
 import os
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from ..agents.deadlines import Deadlines
+from ..loops import close_loop, new_loop
 from ..platform import Platform
 from .jid import JID
 from .mapping import to_acl
@@ -75,7 +74,7 @@ class Container:
             return asyncio.get_running_loop()
         except RuntimeError:
             if self._loop is None or self._loop.is_closed():
-                self._loop = _new_loop()
+                self._loop = new_loop()
             return self._loop
 
     # ---- Agents
@@ -188,34 +187,14 @@ class Container:
         finally:
             try:
                 loop.run_until_complete(self.disconnect())
-                _cancel_all(loop)
-                loop.run_until_complete(loop.shutdown_asyncgens())
-                loop.run_until_complete(loop.shutdown_default_executor())
             finally:
+                close_loop(loop)
                 self._loop = self._home = None
                 self.reset()
-                loop.close()
 
 
 def _has_room(platform: Platform) -> bool:
     return platform.over is None and len(platform.entries) < platform.agents_max
-
-
-def _cancel_all(loop: asyncio.AbstractEventLoop) -> None:
-    tasks = asyncio.all_tasks(loop)
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    """Returns an event loop; uvloop's if that is installed."""
-    with contextlib.suppress(ImportError):
-        uvloop: Any = importlib.import_module("uvloop")
-        loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-        return loop
-    return asyncio.new_event_loop()
 
 
 def run_container(

@@ -38,7 +38,7 @@ logger = logging.getLogger("spade.presence")
 PRESENCE = "spade-presence"
 #: Seconds until a request is sent again to an agent that is not there yet: at first, and at most.
 _AGAIN_S_MIN, _AGAIN_S_MAX = 0.1, 10.0
-#: Seconds between two looks whether a contact of another program is still there.
+#: Interval in seconds at which a node that has no monitors for clients is asked for a contact.
 _WATCH_S = 5.0
 
 

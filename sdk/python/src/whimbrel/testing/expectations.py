@@ -7,7 +7,7 @@ from typing import Any
 
 from ..acl.aid import Aid, AidLike
 from ..acl.errors import WhimbrelError
-from ..acl.message import Message
+from ..acl.message import TEXTS, Message
 from ..acl.values import Record
 from ..recording import Recording, shortened
 
@@ -15,15 +15,6 @@ __all__ = ["ANYTHING", "Expectation"]
 
 #: Messages that a failure shows: the last ones.
 _SHOWN_MAX = 40
-_PARAMETERS = (
-    "conversation_id",
-    "encoding",
-    "in_reply_to",
-    "language",
-    "ontology",
-    "protocol",
-    "reply_with",
-)
 
 
 class _Anything:
@@ -49,8 +40,8 @@ class Expectation:
         self._to = None if to is None else Aid.of(to)
         self._parameters = dict(parameters)
         for name in parameters:
-            if name not in _PARAMETERS:
-                raise WhimbrelError(f"a message has no parameter {name!r}: use one of {', '.join(_PARAMETERS)}")
+            if name not in TEXTS:
+                raise WhimbrelError(f"a message has no parameter {name!r}: use one of {', '.join(TEXTS)}")
 
     def fits(self, message: Message) -> bool:
         """True if the message is one of them."""

@@ -11,15 +11,16 @@ from ..acl.aid import Aid
 from ..acl.message import Message
 from ..acl.values import Atom, Record, Term
 from ..agents.directory import record, text_of
-from .memory_df import full_identifier, identifier, results_max
+from .memory_directory import MemoryDirectory
 from .requests import (
-    ANSWERS,
-    Answers,
+    CASTS,
     FailureReason,
-    Misunderstanding,
     Parameters,
     RequestRefusal,
     ServiceRequest,
+    full_identifier,
+    identifier,
+    is_joinable,
 )
 
 __all__ = ["MemoryAms", "Residents"]
@@ -64,30 +65,19 @@ class Residents(Protocol):
         ...
 
 
-class MemoryAms:
+class MemoryAms(MemoryDirectory):
     """The agent `ams`."""
 
+    name = "ams"
+    questions = ("search", "get-description")
+
     def __init__(self, platform: str, send: Callable[[Message], None], agents: Residents) -> None:
-        self._platform = platform
-        self._send = send
+        super().__init__(platform, send)
         self._agents = agents
         #: Watchers of agents, by the names of the watched, in order.
         self._watchers: dict[str, dict[Aid, None]] = {}
 
     # ---- Inputs
-
-    def handle(self, message: Message) -> None:
-        """Answers a message."""
-        if message.performative in ANSWERS:
-            return
-        answers = Answers(message, "ams", self._send)
-        try:
-            answers.check_ontology()
-            if message.performative not in ("request", "query-ref"):
-                raise Misunderstanding("unsupported-act", message.performative)
-            self._answer(message, answers)
-        except Misunderstanding as reason:
-            answers.not_understood(reason)
 
     def handle_ended(self, name: str, reason: Any) -> None:
         """An agent has ended: its watchers are told, and it watches no more."""
@@ -100,28 +90,6 @@ class MemoryAms:
         self._send(Message("inform", watcher, Term("ended", Atom(name), reason), sender="ams"))
 
     # ---- Requests
-
-    def _answer(self, message: Message, answers: Answers) -> None:
-        actor = full_identifier(Aid.of("ams"), self._platform)
-        is_question = message.performative == "query-ref"
-        asked = ServiceRequest.read(message, actor, is_question=is_question)
-        try:
-            if is_question and asked.function not in ("search", "get-description"):
-                raise RequestRefusal("unsupported-function", asked.function)
-            act = self._read(asked, message.sender)
-        except RequestRefusal as reason:
-            return answers.refuse(asked, reason)
-        if not is_question:
-            answers.agree(asked)
-        try:
-            result = act()
-        except FailureReason as reason:
-            return answers.fail(asked, reason)
-        if result is None:
-            answers.done(asked)
-        else:
-            answers.result(asked, result)
-        return None
 
     def _read(self, asked: ServiceRequest, sender: Aid) -> Callable[[], Any]:
         """Returns what a request does. Raises RequestRefusal."""
@@ -164,7 +132,7 @@ class MemoryAms:
         of = identifier(asked.only("agent-identifier"), self._platform)
         if of is None:
             raise RequestRefusal("missing-argument", "agent-identifier")
-        is_agent = not of.platform and not of.name.startswith(("topic:", "group:", "any:"))
+        is_agent = not of.platform and not of.name.startswith(CASTS)
         if function in ("watch", "unwatch") and not is_agent:
             raise RequestRefusal("unexpected-argument", "agent-identifier")
         if function == "unwatch":
@@ -173,7 +141,7 @@ class MemoryAms:
             return lambda: self._watch(sender, of)
         if function == "leave":
             return lambda: None if self._agents.leave(sender.name, of.name) else _fail("not-registered")
-        if of.platform or not re.fullmatch(r"(topic|group):.{1,240}", of.name):
+        if of.platform or not is_joinable(of.name):
             raise RequestRefusal("unexpected-argument", "agent-identifier")
         return lambda: None if self._agents.join(sender.name, of.name) else _fail("not-registered")
 
@@ -192,13 +160,8 @@ class MemoryAms:
     # ---- Search
 
     def _search(self, asked: ServiceRequest) -> Callable[[], Any]:
-        arguments = list(asked.arguments)
-        if not arguments:
-            raise RequestRefusal("missing-argument", "ams-agent-description")
-        if len(arguments) > 2:
-            raise RequestRefusal("unexpected-argument-count")
-        most = results_max(arguments[1]) if len(arguments) == 2 else None
-        given = Parameters(arguments[0], "ams-agent-description", _DESCRIPTION)
+        template, most = asked.search("ams-agent-description")
+        given = Parameters(template, "ams-agent-description", _DESCRIPTION)
         agent = given.optional("name", lambda one: identifier(one, self._platform))
         state, owner = given.optional("state", _state), given.text("ownership")
         if agent is not None and agent.platform:

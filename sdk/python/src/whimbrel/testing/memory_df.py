@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 from ..acl.aid import Aid
 from ..acl.message import Message
 from ..acl.values import Atom, Record, Term
-from ..agents.directory import record, set_of, text_of
+from ..agents.directory import record, set_of
+from .memory_directory import MemoryDirectory
 from .requests import (
-    ANSWERS,
     Answers,
     FailureReason,
-    Misunderstanding,
     Parameters,
     RequestRefusal,
     ServiceRequest,
     finding,
+    full_identifier,
+    identifier,
 )
 
 __all__ = ["MemoryDf"]
@@ -129,31 +130,6 @@ def _lease_ms(value: Any, wall_ms: int) -> int | None:
     return int(value) if isinstance(value, (int, float)) and value >= 0 else None
 
 
-def identifier(value: Any, home: str) -> Aid | None:
-    """Reads an agent identifier, or a name alone. Agents of this platform are named locally."""
-    text = text_of(value)
-    if text is None:
-        try:
-            text = Parameters(value, "agent-identifier", ("name", "addresses", "resolvers")).text("name")
-        except RequestRefusal:
-            return None
-    aid = Aid.parse(text) if text else None
-    return Aid.of(aid.name) if aid is not None and aid.platform == home else aid
-
-
-def full_identifier(agent: Aid, platform: str) -> Record:
-    """Encodes an agent identifier, with its platform."""
-    name = str(agent) if agent.platform else f"{agent}@{platform}"
-    return record("agent-identifier", name=name)
-
-
-def results_max(constraints: Any) -> int | None:
-    """Reads the number of results that search constraints allow; None for all."""
-    given = Parameters(constraints, "search-constraints", ("max-depth", "max-results", "search-id", "timeout"))
-    wanted = given.optional("max-results", lambda one: one if isinstance(one, (int, float)) else None)
-    return int(wanted) if wanted is not None and wanted >= 0 else None
-
-
 class _Entry(NamedTuple):
     description: _Description
     #: End of the lease, in seconds of the platform's clock; None without one.
@@ -167,8 +143,10 @@ class _Subscription(NamedTuple):
     answers: Answers
 
 
-class MemoryDf:
+class MemoryDf(MemoryDirectory):
     """The agent `df`: entries, leases, subscriptions."""
+
+    name = "df"
 
     def __init__(
         self,
@@ -177,8 +155,7 @@ class MemoryDf:
         now: Callable[[], float],
         wall_ms: Callable[[], int],
     ) -> None:
-        self._platform = platform
-        self._send = send
+        super().__init__(platform, send)
         self._now = now
         self._wall_ms = wall_ms
         self._entries: dict[Aid, _Entry] = {}
@@ -187,17 +164,6 @@ class MemoryDf:
         self.on_lease: Callable[[float], None] = lambda _: None
 
     # ---- Inputs
-
-    def handle(self, message: Message) -> None:
-        """Answers a message."""
-        if message.performative in ANSWERS:
-            return
-        answers = Answers(message, "df", self._send)
-        try:
-            answers.check_ontology()
-            self._answer(message, answers)
-        except Misunderstanding as reason:
-            answers.not_understood(reason)
 
     def handle_ended(self, agent: Aid) -> None:
         """An agent has ended: its entry and its subscriptions end."""
@@ -214,41 +180,16 @@ class MemoryDf:
     # ---- Requests
 
     def _answer(self, message: Message, answers: Answers) -> None:
-        performative = message.performative
-        actor = full_identifier(Aid.of("df"), self._platform)
-        if performative == "cancel":
-            return self._cancel(message, answers)
-        if performative not in ("request", "query-ref", "subscribe"):
-            raise Misunderstanding("unsupported-act", performative)
-        asked = ServiceRequest.read(message, actor, is_question=performative != "request")
-        try:
-            if performative != "request" and asked.function != "search":
-                raise RequestRefusal("unsupported-function", asked.function)
-            if performative == "subscribe":
-                return self._subscribe(asked, answers, self._query(asked)[0])
-            act = self._read(asked, message.sender)
-        except RequestRefusal as reason:
-            return answers.refuse(asked, reason)
-        if performative == "request":
-            answers.agree(asked)
-        try:
-            result = act()
-        except FailureReason as reason:
-            return answers.fail(asked, reason)
-        if result is None:
-            answers.done(asked)
+        if message.performative == "cancel":
+            self._cancel(message, answers)
+        elif message.performative == "subscribe":
+            self._subscribe(self._asked(message, is_question=True), answers)
         else:
-            answers.result(asked, result)
-        return None
+            super()._answer(message, answers)
 
     def _query(self, asked: ServiceRequest) -> tuple[_Description, int | None]:
-        arguments = list(asked.arguments)
-        if not arguments:
-            raise RequestRefusal("missing-argument", "df-agent-description")
-        if len(arguments) > 2:
-            raise RequestRefusal("unexpected-argument-count")
-        most = results_max(arguments[1]) if len(arguments) == 2 else None
-        return _Description.read(arguments[0], self._platform, self._wall_ms()), most
+        template, most = asked.search("df-agent-description")
+        return _Description.read(template, self._platform, self._wall_ms()), most
 
     def _read(self, asked: ServiceRequest, sender: Aid) -> Callable[[], Any]:
         """Returns what a request does. Raises RequestRefusal."""
@@ -297,13 +238,19 @@ class MemoryDf:
 
     # ---- Subscriptions
 
-    def _subscribe(self, asked: ServiceRequest, answers: Answers, template: _Description) -> None:
+    def _subscribe(self, asked: ServiceRequest, answers: Answers) -> None:
+        try:
+            self._check_question(asked)
+            template, _ = self._query(asked)
+        except RequestRefusal as reason:
+            return answers.refuse(asked, reason)
         answers.agree(asked)
         subscription = _Subscription(answers.message.sender, template, asked, answers)
         found = self._found(template)
         if found:
             self._notify(subscription, found)
         self._subscriptions.append(subscription)
+        return None
 
     def _cancel(self, message: Message, answers: Answers) -> None:
         def is_meant(one: _Subscription) -> bool:
@@ -315,7 +262,7 @@ class MemoryDf:
         self._subscriptions = left
         asked = answers.cancelled()
         if was_there:
-            answers.done(asked)
+            answers.report(asked)
         else:
             answers.fail(asked, FailureReason("not-registered"))
 

@@ -19,7 +19,7 @@ from ..session.transport import Receiver, Transport
 from .memory_ams import MemoryAms
 from .memory_df import MemoryDf
 from .memory_session import MemorySession, Resident, SessionTransport
-from .requests import agent_atom, reply_to, sending
+from .requests import CASTS, agent_atom, reply_to, sending
 
 __all__ = ["MemoryNode"]
 
@@ -30,7 +30,6 @@ _WAIT_S = 24 * 3600.0
 
 #: Agents of the platform itself.
 _SERVICES = ("ams", "df")
-_CASTS = ("topic:", "group:", "any:")
 
 
 class MemoryNode:
@@ -80,7 +79,7 @@ class MemoryNode:
 
     def create(self, session: MemorySession, number: int, name: str) -> Resident | tuple[str, str]:
         """Creates an agent, or returns the waiting one of this client. Returns code and text of a refusal."""
-        if Aid.parse(name) is None or "@" in name or name.startswith(_CASTS) or name in _SERVICES:
+        if Aid.parse(name) is None or "@" in name or name.startswith(CASTS) or name in _SERVICES:
             return "bad-name", f'"{name}" is no name for an agent'
         known = self._residents.get(name)
         if known is None:
@@ -138,7 +137,7 @@ class MemoryNode:
         name = receiver.name
         if receiver.platform not in ("", self.name):
             return self._bury(message, receiver, "unreachable")
-        if name.startswith(_CASTS):
+        if name.startswith(CASTS):
             return self._cast(message, receiver)
         if name == "df":
             return self._df.handle(message)
@@ -166,7 +165,7 @@ class MemoryNode:
         """Tells the sender that a message cannot be delivered."""
         if message.performative in ("failure", "not-understood") or message.sender == "ams":
             return
-        if reason == "agent_ended" and any(one.name.startswith(_CASTS) for one in message.receivers):
+        if reason == "agent_ended" and any(one.name.startswith(CASTS) for one in message.receivers):
             return
         action = Term("action", agent_atom(message.sender), sending(message, receiver))
         undelivered = Term("undelivered", agent_atom(receiver), Atom(reason))

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any, TypeVar
 
 from ..acl.errors import WhimbrelError
+from ..loops import close_loop
 from ..platform import Platform
 from ..recording import Recording
 from .clock import VirtualLoop
@@ -136,18 +137,4 @@ def run(main: Any, *, patience: float | None = None) -> Any:
     try:
         return loop.run_until_complete(main)
     finally:
-        close(loop)
-
-
-def close(loop: VirtualLoop) -> None:
-    """Ends all tasks of a loop, then the loop."""
-    try:
-        tasks = asyncio.all_tasks(loop)
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_asyncgens())
-        loop.run_until_complete(loop.shutdown_default_executor())
-    finally:
-        loop.close()
+        close_loop(loop)

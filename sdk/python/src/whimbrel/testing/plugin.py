@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from ..loops import close_loop
 from .clock import VirtualLoop
-from .platform import MemoryPlatform, close
+from .platform import MemoryPlatform
 
 __all__: list[str] = []
 
@@ -27,7 +28,7 @@ def _whimbrel_loop() -> Iterator[VirtualLoop]:
     """Event loop of a test, in virtual time."""
     loop = VirtualLoop()
     yield loop
-    close(loop)
+    close_loop(loop)
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from ..acl.errors import WhimbrelError
 from ..acl.message import Message
 from ..acl.sl import PROFILES, sl_to_value, value_to_sl
 from ..acl.values import Atom, Record, Term
-from ..agents.directory import ONTOLOGY, elements_of, text_of
+from ..agents.directory import ONTOLOGY, elements_of, record, text_of
 
 __all__ = [
+    "CASTS",
     "Answers",
     "FailureReason",
     "Misunderstanding",
@@ -23,9 +24,17 @@ __all__ = [
     "RequestRefusal",
     "ServiceRequest",
     "agent_atom",
+    "full_identifier",
+    "identifier",
+    "is_joinable",
+    "reply_to",
     "sending",
 ]
 
+#: Beginnings of the names of topics and groups, and of one member of a group.
+CASTS = ("topic:", "group:", "any:")
+#: Longest name of a topic or group, behind that.
+TOPIC_NAME_BYTES_MAX = 240
 #: Performatives of answers. They are not answered: two agents could answer each other for ever.
 ANSWERS = frozenset(("agree", "failure", "inform", "not-understood", "refuse"))
 _IDENTIFYING = ("iota", "any", "all")
@@ -55,6 +64,12 @@ class FailureReason(_Reason):
 def agent_atom(agent: Aid) -> Atom:
     """Returns an agent as an atom."""
     return Atom(str(agent))
+
+
+def is_joinable(name: str) -> bool:
+    """Returns true for the name of a topic or group."""
+    kind, _, own = name.partition(":")
+    return kind in ("topic", "group") and 1 <= len(own.encode()) <= TOPIC_NAME_BYTES_MAX
 
 
 def sending(message: Message, to: Aid) -> Term:
@@ -120,14 +135,21 @@ class ServiceRequest(NamedTuple):
             return cls(action, function.functor.lower(), function.args)
         raise Misunderstanding("unrecognised-value", "content")
 
+    def search(self, type_name: str) -> tuple[Any, int | None]:
+        """Returns the template of a search, and the number of results that are wanted. Raises RequestRefusal."""
+        if not self.arguments:
+            raise RequestRefusal("missing-argument", type_name)
+        if len(self.arguments) > 2:
+            raise RequestRefusal("unexpected-argument-count")
+        return self.arguments[0], results_max(self.arguments[1]) if len(self.arguments) == 2 else None
+
     def only(self, type_name: str) -> Any:
         """Returns the only argument. Raises RequestRefusal."""
-        arguments = list(self.arguments)
-        if not arguments:
+        if not self.arguments:
             raise RequestRefusal("missing-argument", type_name)
-        if len(arguments) > 1:
+        if len(self.arguments) > 1:
             raise RequestRefusal("unexpected-argument-count")
-        return arguments[0]
+        return self.arguments[0]
 
 
 class Parameters:
@@ -182,6 +204,31 @@ def _present_name(name: str) -> str:
     return _OLDER_NAMES.get(name, name)
 
 
+def identifier(value: Any, home: str) -> Aid | None:
+    """Reads an agent identifier, or a name alone. Agents of this platform are named locally."""
+    text = text_of(value)
+    if text is None:
+        try:
+            text = Parameters(value, "agent-identifier", ("name", "addresses", "resolvers")).text("name")
+        except RequestRefusal:
+            return None
+    aid = Aid.parse(text) if text else None
+    return Aid.of(aid.name) if aid is not None and aid.platform == home else aid
+
+
+def full_identifier(agent: Aid, platform: str) -> Record:
+    """Encodes an agent identifier, with its platform."""
+    name = str(agent) if agent.platform else f"{agent}@{platform}"
+    return record("agent-identifier", name=name)
+
+
+def results_max(constraints: Any) -> int | None:
+    """Reads the number of results that search constraints allow; None for all."""
+    given = Parameters(constraints, "search-constraints", ("max-depth", "max-results", "search-id", "timeout"))
+    wanted = given.optional("max-results", lambda one: one if isinstance(one, (int, float)) else None)
+    return int(wanted) if wanted is not None and wanted >= 0 else None
+
+
 class Answers:
     """Answers to one message, sent as they are made."""
 
@@ -208,13 +255,9 @@ class Answers:
         """Reports that it failed."""
         self._say("failure", [asked.action, reason.value])
 
-    def done(self, asked: ServiceRequest) -> None:
-        """Reports that it is done."""
-        self._say("inform", [Term("done", asked.action)])
-
-    def result(self, asked: ServiceRequest, value: Any) -> None:
-        """Reports a result."""
-        self._say("inform", [finding(asked, value)])
+    def report(self, asked: ServiceRequest, result: Any = None) -> None:
+        """Reports a result; None if it is only done."""
+        self._say("inform", [Term("done", asked.action) if result is None else finding(asked, result)])
 
     def not_understood(self, reason: Misunderstanding) -> None:
         """Answers a message that cannot be read."""
