@@ -90,7 +90,7 @@ $(TESTED): | rust $(CONSOLE)
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: fmt-check tidy web-check harness release-test guest-test editors-test sdk-test python-test console-test site-test unit conformance small-check ## Everything below; what a change must pass
+test: fmt-check tidy web-check harness release-test python-beside-modules guest-test editors-test sdk-test console-test site-test unit conformance small-check ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy web-check clippy small-check ## What needs no program to be built
@@ -215,6 +215,12 @@ python-test: $(TESTED) $(foreach python,$(PYTHONS),$(PYTHON_SDK)/$(notdir $(pyth
 	@for python in $(notdir $(PYTHONS)); do \
 	  (cd sdk/python && WHIMBREL='$(abspath $(TESTED))' WHIMBREL_REQUIRED=1 "../../$(PYTHON_SDK)/$$python/bin/python" -m pytest --quiet); \
 	done
+
+# Both need the program only. One core is idle for half of the time that each takes.
+.PHONY: python-beside-modules
+python-beside-modules: $(TESTED) ## `python-test`, while `guests` and `agentspeak-wasm` are built
+	@$(MAKE) guests agentspeak-wasm & modules=$$!; trap 'kill $$modules 2>/dev/null || true' EXIT; \
+	  $(MAKE) python-test && wait $$modules
 
 .PHONY: python-faults
 python-faults: $(TESTED) $(PYTHON_SDK)/$(notdir $(PYTHON))/ready ## The whole fault run of the Python SDK, about ten minutes: networks are cut, nodes and programs killed; no part of `make test`

@@ -137,19 +137,25 @@ class ServiceRequest(NamedTuple):
 
     def search(self, type_name: str) -> tuple[Any, int | None]:
         """Returns the template of a search, and the number of results that are wanted. Raises RequestRefusal."""
-        if not self.arguments:
-            raise RequestRefusal("missing-argument", type_name)
-        if len(self.arguments) > 2:
-            raise RequestRefusal("unexpected-argument-count")
-        return self.arguments[0], results_max(self.arguments[1]) if len(self.arguments) == 2 else None
+        match self.arguments:
+            case ():
+                raise RequestRefusal("missing-argument", type_name)
+            case (template,):
+                return template, None
+            case (template, constraints):
+                return template, results_max(constraints)
+            case _:
+                raise RequestRefusal("unexpected-argument-count")
 
     def only(self, type_name: str) -> Any:
         """Returns the only argument. Raises RequestRefusal."""
-        if not self.arguments:
-            raise RequestRefusal("missing-argument", type_name)
-        if len(self.arguments) > 1:
-            raise RequestRefusal("unexpected-argument-count")
-        return self.arguments[0]
+        match self.arguments:
+            case ():
+                raise RequestRefusal("missing-argument", type_name)
+            case (argument,):
+                return argument
+            case _:
+                raise RequestRefusal("unexpected-argument-count")
 
 
 class Parameters:
