@@ -29,6 +29,8 @@ from scripts import expected, scripts  # noqa: E402
 
 #: Seconds until a program is ready, until all scripts are played, and until a program has ended.
 READY_S, PLAY_S, STOP_S = 30, 60, 10
+#: Agents of a program: it plays one side of all scripts, with each language.
+SESSION_AGENTS = 2000
 #: Failures of a pair of languages that are listed.
 FAILURES_SHOWN = 10
 
@@ -142,7 +144,8 @@ def play(whimbrel: str, commands: dict[str, list[str]], only: str) -> dict[tuple
         project.write_text("// Keeps the node running.\n")
         try:
             node = [whimbrel, "run", str(project), "--agent-port", "0", "--http", "0", "--end-with-input"]
-            running.append(Program("node", [*node, "--listen", "127.0.0.1:0"], environment, subprocess.STDOUT))
+            node += ["--listen", "127.0.0.1:0", "--session-agents", str(SESSION_AGENTS)]
+            running.append(Program("node", node, environment, subprocess.STDOUT))
             environment["WHIMBREL_NODE"] = running[0].wait_for(r"join at (\S+)", READY_S)
             environment["WHIMBREL_URL"] = "tcp://" + running[0].wait_for(r"connect at (\S+)", READY_S)
             sides: dict[str, list[Program]] = {}
@@ -159,11 +162,11 @@ def play(whimbrel: str, commands: dict[str, list[str]], only: str) -> dict[tuple
             until = time.monotonic() + PLAY_S
             for program in running[1:]:
                 program.wait_ended(until)
-            errors.seek(0)
-            sys.stderr.write(errors.read())
         finally:
             for program in reversed(running):
                 program.stop()
+            errors.seek(0)
+            sys.stderr.write(errors.read())
     found = {}
     for program in running[1:]:
         for line in program.lines:

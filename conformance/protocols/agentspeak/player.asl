@@ -57,6 +57,9 @@ first_of(From, N) :- came(N, From, _) & not (came(Earlier, From, _) & Earlier < 
       !judge(From, Message, Verdict);
       Message = message(Performative, _, _, _, _);
       .print("heard ", Other, " ", Performative, " ", Verdict).
+-!take(Other)[error(Error), error_msg(Why)]
+   <- .concat("message of ", Other, ": ", Why, Text);
+      .fail_with(Error, Text).
 
 // The library's plans judge it now.
 +!judge(_, _, null) : misbehaves.
