@@ -567,6 +567,13 @@ fn broker_reads_and_sends_map_values() {
 }
 
 #[test]
+fn request_without_content_fits_no_plan() {
+    let mut talk = Correspondence::new("fipa-request", &program(&["request"], "+!perform(paint, painted)."));
+    let refused = (Performative::Refuse, "there is no plan for it".into());
+    assert_eq!(talk.say(Performative::Request, "c", Value::Null), [refused]);
+}
+
+#[test]
 fn request_when_of_other_form_is_performed() {
     let mut talk = Correspondence::new(
         "fipa-request-when",
