@@ -27,8 +27,10 @@ sys.path[:0] = [str(REPOSITORY / "sdk/python/src"), str(REPOSITORY / "sdk/python
 
 from scripts import expected, scripts  # noqa: E402
 
-#: Seconds until a program is ready, and until all scripts are played.
-READY_S, PLAY_S = 30, 60
+#: Seconds until a program is ready, until all scripts are played, and until a program has ended.
+READY_S, PLAY_S, STOP_S = 30, 60, 10
+#: Agents of a program: it plays one side of all scripts, with each language.
+SESSION_AGENTS = 2000
 #: Failures of a pair of languages that are listed.
 FAILURES_SHOWN = 10
 
@@ -90,9 +92,13 @@ class Program:
             self._changed.wait_for(lambda: self._is_over, max(0.0, until - time.monotonic()))
 
     def stop(self) -> None:
-        """Ends the program."""
-        self.process.kill()
-        self.process.wait()
+        """Ends the program, by force if it does not end when told to."""
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
 
 def players(names: list[str]) -> tuple[dict[str, list[str]], dict[str, str]]:
@@ -138,15 +144,17 @@ def play(whimbrel: str, commands: dict[str, list[str]], only: str) -> dict[tuple
         project.write_text("// Keeps the node running.\n")
         try:
             node = [whimbrel, "run", str(project), "--agent-port", "0", "--http", "0", "--end-with-input"]
+            node += ["--listen", "127.0.0.1:0", "--session-agents", str(SESSION_AGENTS)]
             running.append(Program("node", node, environment, subprocess.STDOUT))
+            environment["WHIMBREL_NODE"] = running[0].wait_for(r"join at (\S+)", READY_S)
             environment["WHIMBREL_URL"] = "tcp://" + running[0].wait_for(r"connect at (\S+)", READY_S)
             sides: dict[str, list[Program]] = {}
             for role in ("participant", "initiator"):
                 for name, command in commands.items():
                     pairs = [(name, other) if role == "initiator" else (other, name) for other in commands]
                     arguments = [role, ",".join("_".join(pair) for pair in pairs), *([only] if only else [])]
-                    sides.setdefault(role, []).append(Program(f"{name} {role}", command + arguments, environment, errors))
-                    running.append(sides[role][-1])
+                    running.append(Program(f"{name} {role}", command + arguments, environment, errors))
+                    sides.setdefault(role, []).append(running[-1])
             for program in running[1:]:
                 program.wait_for("^ready$", READY_S)
             for program in sides["initiator"]:
@@ -154,11 +162,11 @@ def play(whimbrel: str, commands: dict[str, list[str]], only: str) -> dict[tuple
             until = time.monotonic() + PLAY_S
             for program in running[1:]:
                 program.wait_ended(until)
+        finally:
+            for program in reversed(running):
+                program.stop()
             errors.seek(0)
             sys.stderr.write(errors.read())
-        finally:
-            for program in running:
-                program.stop()
     found = {}
     for program in running[1:]:
         for line in program.lines:

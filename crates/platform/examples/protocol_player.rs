@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -18,6 +18,8 @@ const AT_A_TIME: usize = 16;
 /// Time without progress after which a player gives up. For its first message, a participant waits longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 const FIRST_PATIENCE: Duration = Duration::from_secs(100);
+/// Time without a message after which a session tells the node that it lives: a third of the lease.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(3);
 /// Milliseconds after a deadline that a late message waits for.
 const LATER_MS: u64 = 20;
 
@@ -103,11 +105,17 @@ impl PlayerSession {
         }
     }
 
-    /// Acknowledges what was read. A thread of its own: the reader never waits for the writer.
+    /// Acknowledges what was read, and again as a sign of life. A thread of its own: the reader never waits for the
+    /// writer.
     fn acknowledge(&self, acks: &Receiver<u64>) {
-        while let Ok(mut number) = acks.recv() {
-            number = acks.try_iter().last().unwrap_or(number);
-            write_frame(&mut self.stream.lock().unwrap().0, &json!({"type": "ack", "received": number}));
+        let mut received = 0;
+        loop {
+            match acks.recv_timeout(SIGN_OF_LIFE) {
+                Ok(number) => received = acks.try_iter().last().unwrap_or(number),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            write_frame(&mut self.stream.lock().unwrap().0, &json!({"type": "ack", "received": received}));
         }
     }
 }

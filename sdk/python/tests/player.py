@@ -21,8 +21,8 @@ from whimbrel.protocols.clock import now_ms  # noqa: E402
 
 #: Scripts that initiators play at a time.
 AT_A_TIME = 16
-#: Seconds without progress after which a player gives up.
-PATIENCE_S = 10
+#: Seconds without progress after which a player gives up. For its first message, a participant waits longer.
+PATIENCE_S, FIRST_PATIENCE_S = 10, 100
 #: Milliseconds after a deadline that a late message waits for.
 LATER_MS = 20
 
@@ -68,7 +68,8 @@ class Player(Agent):
         step: dict[str, Any] = {}
         try:
             for step in self.script["steps"]:
-                await asyncio.wait_for(self._step(step), PATIENCE_S)
+                is_first = not self.heard and self.script["players"][self.player] == "participant"
+                await asyncio.wait_for(self._step(step), FIRST_PATIENCE_S if is_first else PATIENCE_S)
         except Exception as error:
             report["error"] = f"{step}: {type(error).__name__}: {error}"
         ends: dict[str, str] = {}

@@ -141,6 +141,7 @@ const ACTIONS: &[(&str, ActionKind, u8, u8)] = &[
     ("map.clear", Query, 1, ANY),
     ("map.copy", Query, 2, ANY),
     ("map.create", Query, 1, ANY),
+    ("map.freeze", Query, 2, 2),
     ("map.get", Query, 3, ANY),
     ("map.key", Query, 2, ANY),
     ("map.put", Query, 3, ANY),

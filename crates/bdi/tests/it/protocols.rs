@@ -502,3 +502,102 @@ fn auctioneer_takes_bid_that_came_first() {
         assert_eq!(society(&[("sally", &seller), ("bruno", &slow), ("chloe", &quick)]), expected, "{file}");
     }
 }
+
+// ---- Agents in other languages
+
+/// Builds a map as other languages send it.
+fn record(entries: &[(&str, Value)]) -> Value {
+    Value::map(entries.iter().map(|(key, value)| (Value::from(*key), value.clone())))
+}
+
+/// One agent with this program; all that it sends to `other` is kept.
+struct Correspondence {
+    simulation: Simulation,
+    sink: Sink,
+    protocol: &'static str,
+}
+
+impl Correspondence {
+    fn new(protocol: &'static str, program: &str) -> Self {
+        let (mut simulation, sink) = (Simulation::new(7), Sink::default());
+        simulation.spawn("me", body(program));
+        simulation.spawn("other", Box::new(sink.clone()));
+        simulation.run_for(1);
+        Self { simulation, sink, protocol }
+    }
+
+    /// Returns the performatives and contents of what the agent sends after a message of `other`.
+    fn say(&mut self, performative: Performative, conversation: &str, content: Value) -> Vec<(Performative, Value)> {
+        let message = AclMessage::new(performative, Aid::local("other"), Aid::local("me"), content);
+        self.simulation.send(message.in_conversation(conversation).with_protocol(self.protocol));
+        self.simulation.run_for(100);
+        self.sent()
+    }
+
+    fn sent(&self) -> Vec<(Performative, Value)> {
+        self.sink.0.lock().unwrap().drain(..).map(|message| (message.performative, message.content)).collect()
+    }
+}
+
+#[test]
+fn bidder_reads_and_sends_map_values() {
+    let bidder = program(&["auction_dutch"], r#"+!bid_for("jug", P) : P <= 20. +!won(G, P) <- .print(G, " ", P)."#);
+    let mut talk = Correspondence::new("fipa-auction-dutch", &bidder);
+    let call = |price: i64| record(&[("goods", "jug".into()), ("price", Value::Int(price))]);
+    assert_eq!(talk.say(Performative::Inform, "c", record(&[("goods", "jug".into())])), []);
+    let refused = talk.say(Performative::Cfp, "c", call(30));
+    assert_eq!(refused.iter().map(|said| said.0).collect::<Vec<_>>(), [Performative::Refuse]);
+    let bid = (Performative::Propose, record(&[("price", Value::Num(20.0))]));
+    assert_eq!(talk.say(Performative::Cfp, "c", call(20)), [bid]);
+    talk.say(Performative::AcceptProposal, "c", call(20));
+    assert_eq!(talk.simulation.output(), ["[me] jug 20"]);
+}
+
+#[test]
+fn auctioneer_sends_map_values() {
+    let seller = program(&["auction_english"], "!go. +!go <- !english_auction(jug, [other], auction(10, 5, 50), _).");
+    let mut talk = Correspondence::new("fipa-auction-english", &seller);
+    talk.simulation.run_for(200);
+    let goods = || ("goods", Value::atom("jug"));
+    let said = [
+        (Performative::Inform, record(&[goods()])),
+        (Performative::Cfp, record(&[goods(), ("price", Value::Num(10.0))])),
+        (Performative::Inform, record(&[goods()])),
+    ];
+    assert_eq!(talk.sent(), said);
+}
+
+#[test]
+fn broker_reads_and_sends_map_values() {
+    let broker = program(&["brokering"], r#"+!find_agents("shop", [shop, nobody])."#);
+    let mut talk = Correspondence::new("fipa-brokering", &broker);
+    talk.simulation.spawn("shop", body(&program(&["request"], r#"+!perform("tea", 3)."#)));
+    let proxy = record(&[
+        ("service", "shop".into()),
+        ("performative", "request".into()),
+        ("content", "tea".into()),
+        ("max", Value::Int(1)),
+    ]);
+    let answer = record(&[("agent", "shop".into()), ("content", Value::Num(3.0))]);
+    let said = talk.say(Performative::Proxy, "c", proxy);
+    assert_eq!(said[1..], [(Performative::Inform, Value::list([answer]))], "{said:?}");
+}
+
+#[test]
+fn request_without_content_fits_no_plan() {
+    let mut talk = Correspondence::new("fipa-request", &program(&["request"], "+!perform(paint, painted)."));
+    let refused = (Performative::Refuse, "there is no plan for it".into());
+    assert_eq!(talk.say(Performative::Request, "c", Value::Null), [refused]);
+}
+
+#[test]
+fn request_when_of_other_form_is_performed() {
+    let mut talk = Correspondence::new(
+        "fipa-request-when",
+        &program(&["request_when"], r#"+!perform("water, when it is dry", watered) <- .wait(50)."#),
+    );
+    let said = talk.say(Performative::RequestWhen, "c", "water, when it is dry".into());
+    let expected =
+        [(Performative::Agree, "water, when it is dry".into()), (Performative::Inform, Value::atom("watered"))];
+    assert_eq!(said, expected);
+}

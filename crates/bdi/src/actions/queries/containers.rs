@@ -1,4 +1,5 @@
-//! Maps, sets and queues: containers that change in place, held by reference.
+//! Maps, sets and queues: containers that change in place, held by reference. Maps are also values, as other languages
+//! send them: those can be read, but not changed.
 //!
 //! Stored values are closed: their variables are their own, numbered from 0, and fresh each time a value is taken
 //! out. No container is put into itself, directly or indirectly, so that walking over one always ends.
@@ -47,6 +48,9 @@ fn new(contents: Contents) -> Value {
 fn object<'c>(call: &ActionCall<'c, '_>, place: usize) -> Result<&'c Arc<Object>, Failure> {
     match call.args.get(place) {
         Some(Value::Object(object)) => Ok(object),
+        Some(Value::Map(_)) => {
+            Err(nonsense("the map is a value, which does not change: .map.copy makes a map that does"))
+        }
         _ => Err(nonsense(format!("{} is no map, set or queue", call.arg(place)))),
     }
 }
@@ -151,7 +155,10 @@ pub fn clear(call: &mut ActionCall<'_, '_>) -> Outcome {
 
 /// `.map.copy(M, Copy)`, `.set.copy(S, Copy)`, `.queue.copy(Q, Copy)`
 pub fn copy(call: &mut ActionCall<'_, '_>) -> Outcome {
-    let contents = object(call, 0)?.contents().clone();
+    let contents = match call.args.first() {
+        Some(Value::Map(pairs)) => Contents::Map(pairs.iter().cloned().collect()),
+        _ => object(call, 0)?.contents().clone(),
+    };
     call.unify(1, &new(contents))
 }
 
@@ -179,11 +186,36 @@ fn key(call: &ActionCall<'_, '_>) -> Value {
     call.bindings.closed(call.arg(1))
 }
 
+/// Returns the value of a key in the map that is argument 0.
+fn entry(call: &ActionCall<'_, '_>, key: &Value) -> Result<Option<Value>, Failure> {
+    match call.args.first() {
+        Some(Value::Map(pairs)) => Ok(pairs.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone())),
+        _ => Ok(map(&mut object(call, 0)?.contents())?.get(key).cloned()),
+    }
+}
+
+/// Returns the entries of the map that is argument 0.
+fn entries(call: &ActionCall<'_, '_>) -> Result<Vec<(Value, Value)>, Failure> {
+    match call.args.first() {
+        Some(Value::Map(pairs)) => Ok(pairs.to_vec()),
+        _ => {
+            Ok(map(&mut object(call, 0)?.contents())?.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+        }
+    }
+}
+
+/// `.map.freeze(M, Value)`: a map as other languages send it, by value.
+pub fn map_freeze(call: &mut ActionCall<'_, '_>) -> Outcome {
+    let entries = entries(call)?;
+    if let Some((key, value)) = entries.iter().find(|(key, value)| !key.is_ground() || !value.is_ground()) {
+        return Err(nonsense(format!("the entry {key}->{value} has a variable without a value")));
+    }
+    call.unify(1, &Value::map(entries))
+}
+
 /// `.map.get(M, Key, Value [, Default])`
 pub fn map_get(call: &mut ActionCall<'_, '_>) -> Outcome {
-    let key = key(call);
-    let found = map(&mut object(call, 0)?.contents())?.get(&key).cloned();
-    match (found, call.args.get(3)) {
+    match (entry(call, &key(call))?, call.args.get(3)) {
         (Some(found), _) => give(call, 2, &found),
         (None, Some(default)) => call.unify(2, default),
         (None, None) => Ok(QueryAnswer::No),
@@ -200,22 +232,19 @@ pub fn map_remove(call: &mut ActionCall<'_, '_>) -> Outcome {
     }
 }
 
-fn each(call: &ActionCall<'_, '_>, of: fn(&BTreeMap<Value, Value>) -> Vec<Value>) -> Outcome {
-    let values = of(map(&mut object(call, 0)?.contents())?);
-    Ok(QueryAnswer::Each(call.arg(1).clone(), Box::new(values.into_iter())))
-}
-
 /// `.map.key(M, Key)`: each in turn.
 pub fn map_key(call: &mut ActionCall<'_, '_>) -> Outcome {
     if call.arg(1).is_ground() {
-        return Ok(map(&mut object(call, 0)?.contents())?.contains_key(call.arg(1)).into());
+        return Ok(entry(call, call.arg(1))?.is_some().into());
     }
-    each(call, |pairs| pairs.keys().map(taken).collect())
+    let keys = entries(call)?.into_iter().map(|(key, _)| taken(&key));
+    Ok(QueryAnswer::Each(call.arg(1).clone(), Box::new(keys)))
 }
 
 /// `.map.value(M, Value)`: each in turn.
 pub fn map_value(call: &mut ActionCall<'_, '_>) -> Outcome {
-    each(call, |pairs| pairs.values().map(taken).collect())
+    let values = entries(call)?.into_iter().map(|(_, value)| taken(&value));
+    Ok(QueryAnswer::Each(call.arg(1).clone(), Box::new(values)))
 }
 
 /// `.set.create(S [, List])`

@@ -66,6 +66,7 @@ pub static ACTIONS: &[(&str, QueryAction)] = &[
     (".map.clear", containers::clear),
     (".map.copy", containers::copy),
     (".map.create", containers::map_create),
+    (".map.freeze", containers::map_freeze),
     (".map.get", containers::map_get),
     (".map.key", containers::map_key),
     (".map.put", containers::map_put),

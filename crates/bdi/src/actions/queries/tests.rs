@@ -504,6 +504,26 @@ fn maps_hold_pairs() {
 }
 
 #[test]
+fn frozen_maps_are_read_only() {
+    let fill = ".map.put(M,a,f(1)) & .map.put(M,\"k\",[1,2]) & .map.freeze(M,F)";
+    for (goal, expected) in [
+        (".map.get(F,a,R)", "f(1)"),
+        (".map.get(F,zz,R,none)", "none"),
+        (".map.key(F,a) & not .map.key(F,zz) & .findall(K,.map.key(F,K),R)", "[\"k\",a]"),
+        (".findall(V,.map.value(F,V),R)", "[[1,2],f(1)]"),
+        (".map.clear(M) & .length(F,R)", "2"),
+        (".map.freeze(F,G) & G = F & R = 1", "1"),
+        (".map.copy(F,C) & .map.put(C,a,2) & .map.get(C,a,X) & .map.get(F,a,Y) & R = g(X,Y)", "g(2,f(1))"),
+        (".map.put(F,a,2) & R = 1", ""),
+        (".map.put(M,b,X) & .map.freeze(M,G) & R = 1", ""),
+    ] {
+        assert_eq!(ask("R", &format!("{fill} & {goal}")), expected, "{goal}");
+    }
+    let noted = ask_in("", "R", &format!("{fill} & .map.clear(F) & R = 1")).noted;
+    assert!(noted[0].contains("the map is a value, which does not change"), "{noted:?}");
+}
+
+#[test]
 fn sets_hold_each_value_once() {
     let fill = ".set.create(S) & .set.add(S,c) & .set.add(S,a) & .set.add(S,c)";
     for (goal, expected) in [

@@ -6,7 +6,8 @@
 
 +!conversation::open_auction(C, Protocol, Goods, Bidders)
    <- +conversation::goods(C, Goods);
-      .map.put(Opening, "goods", Goods);
+      .map.put(Map, "goods", Goods);
+      .map.freeze(Map, Opening);
       for (.member(Bidder, Bidders)) {
          !conversation::begin(C, Bidder, Protocol);
          !conversation::say(C, Bidder, inform, Opening, [])
@@ -14,8 +15,9 @@
 
 // Content of most messages of an auction, as in all languages.
 +!conversation::priced(Goods, Price, Content)
-   <- .map.put(Content, "goods", Goods);
-      .map.put(Content, "price", Price).
+   <- .map.put(Map, "goods", Goods);
+      .map.put(Map, "price", Price);
+      .map.freeze(Map, Content).
 
 // Bids: agents that bid the price, in the order of their bids. Enough: one bid, or all answers.
 +!conversation::call_price(C, Goods, Bidders, Price, Ms, Enough, Bids)
@@ -45,19 +47,22 @@ conversation::has_answers(C, Bidders, _)
       }.
 
 +!conversation::result_of(Goods, sold(A, Price), Result)
-   <- !conversation::priced(Goods, Price, Result);
+   <- .map.put(Map, "goods", Goods);
+      .map.put(Map, "price", Price);
       .concat(A, "", Winner);
-      .map.put(Result, "winner", Winner).
+      .map.put(Map, "winner", Winner);
+      .map.freeze(Map, Result).
 +!conversation::result_of(Goods, unsold, Result)
-   <- !conversation::priced(Goods, null, Result);
-      .map.put(Result, "winner", null).
+   <- .map.put(Map, "goods", Goods);
+      .map.freeze(Map, Result).
 
 // ---- Bidder
 
 +!conversation::bid_price(C, From, Call)
    : .map.get(Call, "goods", Goods) & .map.get(Call, "price", Price)
    <- !bid_for(Goods, Price)[source(From)];
-      .map.put(Bid, "price", Price);
+      .map.put(Map, "price", Price);
+      .map.freeze(Map, Bid);
       !conversation::answer_call(C, From, Call, propose, Bid).
 -!conversation::bid_price(C, From, Call)[error(_), error_msg(Why)]
    <- !conversation::answer_call(C, From, Call, refuse, Why).

@@ -15,7 +15,8 @@
 conversation::broker_ms(5000).
 
 +!broker(Broker, Service, Question, Ms, Answers)
-   <- !conversation::proxy(Service, Question, Content);
+   <- !conversation::proxy(Service, Question, Map);
+      .map.freeze(Map, Content);
       !conversation::question("fipa-brokering", Broker, proxy, Content, Ms, Maps);
       .findall(answer(A, Result), .member(M, Maps) & conversation::proxy_answer(M, A, Result), Answers).
 
@@ -64,6 +65,7 @@ conversation::all_brokered(C, Agents) :- not (.member(A, Agents) & not conversat
 
 +!conversation::add_answer(Answers, A, Result)
    <- .concat(A, "", Name);
-      .map.put(Answer, "agent", Name);
-      .map.put(Answer, "content", Result);
+      .map.put(Map, "agent", Name);
+      .map.put(Map, "content", Result);
+      .map.freeze(Map, Answer);
       .queue.add(Answers, Answer).

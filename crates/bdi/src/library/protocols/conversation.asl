@@ -248,13 +248,18 @@ conversation::allowed_at(C, Other, By, Performative, State)
 
 +!conversation::follow(ok(To), C, From, _, Performative, Content, Parameters)
    : conversation::machine(C, From, Protocol, Role, _, _, _, Questions, Quote)[source(self)]
-   <- .abolish(conversation::last(C, From, _, _));
-      +conversation::last(C, From, Performative, Content);
+   <- !conversation::given(Content, Given);
+      .abolish(conversation::last(C, From, _, _));
+      +conversation::last(C, From, Performative, Given);
       !conversation::reply_by(Protocol, To, Parameters, Deadline);
       !conversation::put(C, From, Protocol, Role, To, Deadline, [], Questions, Quote);
       if (conversation::reacts(Protocol, Role, To)) {
-         !!conversation::react(Protocol, Role, To, C, From, Content, Performative)
+         !!conversation::react(Protocol, Role, To, C, From, Given, Performative)
       }.
+// A message without content fits no plan by chance: its content is null.
++!conversation::given(Content, null) : .type(Content, free).
++!conversation::given(Content, Content).
+
 +!conversation::follow(late(none), _, _, _, _, _, _).
 +!conversation::follow(late(Answer), C, From, _, _, _, Parameters)
    : conversation::machine(C, From, Protocol, _, _, _, _, _, _)[source(self)]

@@ -16,9 +16,10 @@
    <- !conversation::open(Inner);
       .concat(Inner, "/0", Id);
       +conversation::expects(Inner, "fipa-request", request, Id);
-      !conversation::proxy(Service, Question, Content);
-      .map.put(Content, "conversation", Inner);
-      .map.put(Content, "reply_with", Id);
+      !conversation::proxy(Service, Question, Map);
+      .map.put(Map, "conversation", Inner);
+      .map.put(Map, "reply_with", Id);
+      .map.freeze(Map, Content);
       !conversation::question("fipa-recruiting", Recruiter, proxy, Content, Ms, Names);
       .findall(A, .member(Name, Names) & .term2string(A, Name), Agents);
       .wait(conversation::all_over(Inner, Agents), Ms, _);

@@ -5,7 +5,8 @@
 // Initiator: !request_when(Agent, Action, Condition, Deadline_ms, Result) waits for the agreement until the deadline,
 //     then for the result, however long that takes. It fails as work.asl says.
 // Participant: plans +!perform(Action, Result), and +!agree_to(when(Action, Condition)), whose failure refuses. The
-//     condition is one of its beliefs or rules.
+//     condition is one of its beliefs or rules. A request of another form, as agents in other languages send it, is
+//     performed at once: its plan waits itself.
 
 { include("$whimbrel/work.asl") }
 { include("$whimbrel/tables/request_when.asl") }
@@ -24,6 +25,10 @@ conversation::reacts("fipa-request-when", participant, requested).
    <- !conversation::consent(when(Action, Condition))[source(From)];
       !conversation::say(C, From, agree, when(Action, Condition), []);
       !conversation::serve_when(C, From, Action, Condition).
++!conversation::react("fipa-request-when", participant, requested, C, From, Action, _)
+   <- !conversation::consent(Action)[source(From)];
+      !conversation::say(C, From, agree, Action, []);
+      !conversation::carry_out(C, From, Action, agreed).
 -!conversation::react("fipa-request-when", participant, requested, C, From, _, _)[error_msg(Why)]
    <- !conversation::say(C, From, refuse, Why, []).
 

@@ -498,12 +498,11 @@ fn stop_of(mind: &MindInfo, breakpoints: &SourceBreakpoints) -> Value {
         _ if by.starts_with("the breakpoint") => "breakpoint",
         _ => "pause",
     };
-    let mut stop = json!({ "reason": reason, "description": description });
-    if reason == "breakpoint" {
-        let ids = next_frame(mind).and_then(|frame| Some(breakpoints.ids_at(&frame.file, frame.step_line?)));
-        stop["hitBreakpointIds"] = json!(ids.unwrap_or_default());
+    if reason != "breakpoint" {
+        return json!({ "reason": reason, "description": description });
     }
-    stop
+    let ids = next_frame(mind).and_then(|frame| Some(breakpoints.ids_at(&frame.file, frame.step_line?)));
+    json!({ "reason": reason, "description": description, "hitBreakpointIds": ids.unwrap_or_default() })
 }
 
 /// Returns the plan whose step is next.
