@@ -264,7 +264,7 @@ harness: | python ## The runner of benchmarks beside peers, without any peer
 .PHONY: conformance
 conformance: $(TESTED) | python ## AgentSpeak programs against what real Jason printed; FIPA's protocols between all languages
 	@WHIMBREL_HTTP=off $(PYTHON) conformance/run.py --cmd '$(TESTED) run {file}' --jobs $(JOBS) conformance/agentspeak
-	@$(PYTHON) conformance/protocols/run.py --whimbrel '$(TESTED)'
+	@$(PYTHON) conformance/protocols/run.py --whimbrel '$(TESTED)' $(if $(filter test,$(MAKECMDGOALS)),--require)
 
 .PHONY: fmt
 fmt: | rust ## Format all sources

@@ -6,7 +6,7 @@ use super::reader::Reader;
 use super::tags::{self, column};
 use super::varint;
 use super::writer::Writer;
-use crate::value::EXACT_INTEGER_MAX;
+use crate::value::LARGEST_EXACT_INTEGER;
 
 /// Powers of ten that doubles hold exactly, as far as they are tried.
 pub(super) const POWERS: [f64; 10] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
@@ -15,7 +15,8 @@ pub(super) const POWERS: [f64; 10] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e
 #[inline]
 pub(super) fn whole(n: f64) -> Option<i64> {
     let whole = n as i64;
-    (whole as f64 == n && n.abs() <= EXACT_INTEGER_MAX as f64 && (whole != 0 || n.is_sign_positive())).then_some(whole)
+    (whole as f64 == n && n.abs() <= LARGEST_EXACT_INTEGER as f64 && (whole != 0 || n.is_sign_positive()))
+        .then_some(whole)
 }
 
 /// Returns the whole number that, divided by a power of ten, is `n` to the last bit.

@@ -28,7 +28,7 @@ pub use footprint::Scale;
 pub use list::{Cons, Items};
 pub use object::{Contents, Object, PriorityQueue, shared_objects_met, with_shared_objects};
 pub use structure::{Annot, Annots, Args, Structure};
-pub use terms::{EXACT_INTEGER_MAX, TermConversion};
+pub use terms::{LARGEST_EXACT_INTEGER, TermConversion};
 pub use text::write_number;
 
 use crate::{Symbol, Text, sym};

@@ -7,7 +7,7 @@ use super::{Annot, Annots, Args, Record, Structure, Value};
 use crate::sym;
 
 /// Largest magnitude up to which a double, and so every reader of JSON, holds every integer.
-pub const EXACT_INTEGER_MAX: u64 = 1 << 53;
+pub const LARGEST_EXACT_INTEGER: u64 = 1 << 53;
 
 /// Conversion of values to terms. Every [`Value::Int`] becomes the nearest [`Value::Num`]. Every [`Value::Null`]
 /// becomes the atom `null`, since a null in a term would be a variable without a value.
@@ -110,7 +110,8 @@ impl TermConversion {
     fn number(&mut self, integer: i64) -> f64 {
         let double = integer as f64;
         // Beyond i64 casts saturate, so the way back alone would call i64::MAX exact.
-        let exact = integer.unsigned_abs() <= EXACT_INTEGER_MAX || (double as i64 == integer && integer != i64::MAX);
+        let exact =
+            integer.unsigned_abs() <= LARGEST_EXACT_INTEGER || (double as i64 == integer && integer != i64::MAX);
         if !exact {
             self.rounded.get_or_insert(integer);
         }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use whimbrel_acl::value::{Annot, EXACT_INTEGER_MAX, TermConversion};
+use whimbrel_acl::value::{Annot, LARGEST_EXACT_INTEGER, TermConversion};
 use whimbrel_acl::{Args, Structure, Value};
 
 /// Returns a term with its whole numbers as integers: AgentSpeak has one type of numbers, Python has two.
 pub fn for_python(value: &Value) -> Value {
     match value {
-        Value::Num(number) if number.fract() == 0.0 && number.abs() <= EXACT_INTEGER_MAX as f64 => {
+        Value::Num(number) if number.fract() == 0.0 && number.abs() <= LARGEST_EXACT_INTEGER as f64 => {
             Value::Int(*number as i64)
         }
         Value::List(_) => {

@@ -6,7 +6,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use whimbrel_acl::value::EXACT_INTEGER_MAX;
+use whimbrel_acl::value::LARGEST_EXACT_INTEGER;
 
 use crate::{JsonCodec, LEVELS_MAX};
 
@@ -106,7 +106,7 @@ impl<'de, 'py> Visitor<'de> for PyMessageSeed<'py, '_> {
                 "receivers" => parts.receivers = Some(map.next_value_seed(PyAgentsSeed(self.0))?),
                 "content" => parts.content = Some(map.next_value_seed(PyValueSeed { py: self.0.py, level: 0 })?),
                 "reply_to" => parts.reply_to = Some(map.next_value_seed(PyAgentsSeed(self.0))?),
-                "reply_by_ms" => parts.reply_by_ms = Some(map.next_value::<u64>()?.min(EXACT_INTEGER_MAX - 1)),
+                "reply_by_ms" => parts.reply_by_ms = Some(map.next_value::<u64>()?.min(LARGEST_EXACT_INTEGER - 1)),
                 _ => {
                     let place = TEXTS.iter().position(|text| *text == name).ok_or_else(other)?;
                     let text = map.next_value_seed(PyTextSeed(self.0.py))?;
@@ -272,7 +272,7 @@ impl<'de, 'py> Visitor<'de> for PyValueSeed<'py> {
     /// Reads a fraction. A reader in Rust takes `-0`, and integers beyond 64 bits, for fractions, which Python's does
     /// not.
     fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
-        if value == 0.0 || value.abs() >= EXACT_INTEGER_MAX as f64 {
+        if value == 0.0 || value.abs() >= LARGEST_EXACT_INTEGER as f64 {
             return Err(other());
         }
         Ok(PyFloat::new(self.py, value).into_any())
@@ -297,7 +297,7 @@ impl<'de, 'py> Visitor<'de> for PyValueSeed<'py> {
             Some("map") => map.next_value_seed(PyPairsSeed(self.inner()?))?.into_any(),
             Some("num") => {
                 let number = map.next_value::<f64>()?;
-                if number == 0.0 || number.abs() >= EXACT_INTEGER_MAX as f64 {
+                if number == 0.0 || number.abs() >= LARGEST_EXACT_INTEGER as f64 {
                     return Err(other());
                 }
                 PyFloat::new(self.py, number).into_any()

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use whimbrel_acl::Value;
 use whimbrel_acl::codec::json::value_to_string;
-use whimbrel_acl::value::EXACT_INTEGER_MAX;
+use whimbrel_acl::value::LARGEST_EXACT_INTEGER;
 
 use crate::LEVELS_MAX;
 
@@ -95,7 +95,7 @@ fn value(out: &mut String, given: &Bound<'_, PyAny>, level: u32) -> Option<()> {
         out.push_str(if flag.is_true() { "true" } else { "false" });
     } else if let Ok(number) = given.cast_exact::<PyInt>() {
         let number = number.extract::<i64>().ok()?;
-        if number.unsigned_abs() > EXACT_INTEGER_MAX {
+        if number.unsigned_abs() > LARGEST_EXACT_INTEGER {
             return None;
         }
         write!(out, "{number}").ok()?;

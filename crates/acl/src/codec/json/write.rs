@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::codec::EncodeError;
 use crate::limits::VALUE_DEPTH_MAX;
-use crate::value::{Annot, Contents, EXACT_INTEGER_MAX, Structure};
+use crate::value::{Annot, Contents, LARGEST_EXACT_INTEGER, Structure};
 use crate::{Symbol, Value, Var, sym};
 
 /// Writes a string in quotes.
@@ -43,7 +43,7 @@ pub(super) fn value(out: &mut String, what: &Value, depth: usize) -> Result<(), 
     match what {
         Value::Null => out.push_str("null"),
         Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
-        Value::Int(n) if n.unsigned_abs() <= EXACT_INTEGER_MAX => out.push_str(&n.to_string()),
+        Value::Int(n) if n.unsigned_abs() <= LARGEST_EXACT_INTEGER => out.push_str(&n.to_string()),
         Value::Int(n) => out.push_str(&format!(r#"{{"int":"{n}"}}"#)),
         Value::Num(n) => number(out, *n),
         Value::Str(text) => string(out, text),
