@@ -17,14 +17,15 @@ pub struct Dialogue {
     role: ProtocolRole,
     state: &'static str,
     deadline_ms: Option<u64>,
-    /// States that own messages and deadlines left since the last message that fitted, oldest first.
+    /// States that own messages and deadlines left since the last message that fitted, oldest first. Each is there
+    /// once: a publisher may never receive another message.
     trail: Vec<TrailState>,
     /// Own messages that an answer may quote, oldest first, each with the state to which it led.
     questions: Vec<(Text, &'static str)>,
 }
 
 /// State that a dialogue left without a message of the other agent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct TrailState {
     name: &'static str,
     ended_by_deadline: bool,
@@ -177,7 +178,9 @@ impl Dialogue {
     }
 
     fn leave(&mut self, ended_by_deadline: bool) {
-        self.trail.push(TrailState { name: self.state, ended_by_deadline });
+        let left = TrailState { name: self.state, ended_by_deadline };
+        self.trail.retain(|earlier| *earlier != left);
+        self.trail.push(left);
     }
 
     fn enter(&mut self, next: &'static str, reply_by_ms: Option<u64>) {
@@ -230,3 +233,21 @@ impl Dialogue {
 }
 
 const BROKEN: &str = "broken";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn publisher_does_not_grow() {
+        let saying = |performative| Saying { performative, reply_with: None, in_reply_to: None, reply_by_ms: None };
+        let mut publisher = Dialogue::new(Protocol::named("fipa-subscribe").unwrap(), ProtocolRole::Participant);
+        let asked = publisher.take(ProtocolRole::Initiator, &saying(Performative::Subscribe), 0);
+        assert_eq!(asked, MessageVerdict::Ok);
+        publisher.say(&saying(Performative::Agree)).unwrap();
+        for _ in 0..1_000 {
+            publisher.say(&saying(Performative::Inform)).unwrap();
+        }
+        assert_eq!(publisher.trail.len(), 2, "{:?}", publisher.trail);
+    }
+}
