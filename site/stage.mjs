@@ -92,7 +92,8 @@ function withLinks(path, body) {
     if (isCode) return line;
     const pictured = line.replace(/!\[([^\]]*)\]\(([^)\s]+)\)/g, (_, alt, target) => `<img src="${linkOf(path, target)}" alt="${escaped(alt)}" loading="lazy" />`);
     if (pictured !== line) return pictured;
-    return line.replace(/(\]\()([^)\s]+)/g, (_, open, target) => open + linkOf(path, target)).replace(/((?:src|srcset)=")([^"]+)/g, (_, open, target) => open + linkOf(path, target));
+    const places = [/(\]\()([^)\s]+)/g, /^(\[[^\]]+\]: )(\S+)/g, /((?:src|srcset)=")([^"]+)/g];
+    return places.reduce((said, place) => said.replace(place, (_, open, target) => open + linkOf(path, target)), line);
   });
   return lines.join("\n");
 }
