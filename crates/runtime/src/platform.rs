@@ -875,6 +875,12 @@ impl Platform {
         self.node().ending.ask(Duration::ZERO, code);
     }
 
+    /// Ends this node because all other nodes have left: with the code of the platform's end if they left for that,
+    /// else with 0.
+    pub fn leave_after_others(&self) {
+        self.node().ending.hasten();
+    }
+
     /// Ends all agents, in order of creation, each told by `on_stop`, then the platform. Returns false if some
     /// agent's turn does not end within 5 s. A second call returns the result of the first. Afterwards the platform
     /// has no journal, so the folder of its durable agents can be opened again.

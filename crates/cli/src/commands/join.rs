@@ -145,7 +145,7 @@ fn wait_until_alone(platform: &Platform, membership: &Membership) -> i32 {
     let (tell, alone) = mpsc::channel();
     membership.when_alone(Some(tell));
     std::thread::scope(|scope| {
-        scope.spawn(move || alone.iter().for_each(|()| platform.leave_with(0)));
+        scope.spawn(move || alone.iter().for_each(|()| platform.leave_after_others()));
         let code = platform.wait_until_stopped();
         // The thread hears that nobody tells it more.
         membership.when_alone(None);
