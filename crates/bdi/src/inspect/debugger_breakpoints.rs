@@ -67,7 +67,7 @@ impl DebuggerBreakpoint {
     /// Makes a breakpoint that was not visited.
     ///
     /// # Errors
-    /// Its condition or text cannot be read; contains the reason.
+    /// The condition or the text of the line cannot be read; contains the reason.
     pub fn new(line: &DebuggerLine) -> Result<Self, String> {
         let condition = line.condition.as_deref().map(|text| formula(text, "formula", text)).transpose()?;
         let log = line.log.as_deref().map(log_parts).transpose()?;
