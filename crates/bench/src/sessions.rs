@@ -122,6 +122,7 @@ pub fn run(what: &SessionsArguments) -> anyhow::Result<Metrics> {
         log: Box::new(|_| ()),
     };
     let port = AgentPort::open(config, platform.host(), "127.0.0.1:0")?;
+    port.io().map(|sockets| platform.serve(sockets));
     let before = cpu_s("self")?;
     let program = std::env::current_exe().context("cannot find the path of this program")?;
     let mut child = Command::new(program)

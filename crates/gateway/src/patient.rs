@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// Connection whose writes fail when the client takes nothing for too long.
@@ -33,6 +34,16 @@ impl<S> WriteTimeout<S> {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
             Poll::Pending => Poll::Pending,
         }
+    }
+}
+
+impl WriteTimeout<TcpStream> {
+    /// Moves the socket to the current runtime.
+    ///
+    /// # Errors
+    /// The runtime takes no more sockets.
+    pub fn move_here(self) -> io::Result<Self> {
+        Ok(Self::new(TcpStream::from_std(self.inner.into_std()?)?, self.patience))
     }
 }
 

@@ -78,6 +78,19 @@ impl SessionSocket {
         self.socket.get_mut().release();
     }
 
+    /// Returns true if the socket can move to another runtime: it can if it is not encrypted.
+    pub fn is_movable(&self) -> bool {
+        self.socket.get_ref().is_movable()
+    }
+
+    /// Moves the socket to the current runtime, if it is movable.
+    ///
+    /// # Errors
+    /// The runtime takes no more sockets: the socket is lost.
+    pub fn move_here(&mut self) -> io::Result<()> {
+        self.socket.get_mut().move_here()
+    }
+
     /// Polls for the next frame; `None` when the program closed the socket.
     ///
     /// # Errors

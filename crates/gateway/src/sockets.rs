@@ -7,19 +7,23 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::http::header::{HeaderValue, SEC_WEBSOCKET_PROTOCOL};
 use axum::http::{HeaderMap, Request, Response};
-use hyper::upgrade::Upgraded;
+use bytes::Bytes;
+use hyper::upgrade::{Parts, Upgraded};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, Empty, ReadBuf};
+use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::server::create_response_with_body;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use whimbrel_platform::limits::{HTTP_READ_BUFFER_BYTES, HTTP_WRITE_BUFFER_BYTES};
 
+use crate::patient::WriteTimeout;
+
 /// Maximal length of a WebSocket frame's head.
 const FRAME_HEAD_BYTES: usize = 14;
 
 /// Connection under a WebSocket.
-pub type Connection = Rationed<TokioIo<Upgraded>>;
+pub type Connection = Rationed<SocketCarrier>;
 /// WebSocket of a client.
 pub type WebSocket = WebSocketStream<Connection>;
 
@@ -41,14 +45,14 @@ pub fn upgrade(
     response.headers_mut().insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocol));
     let upgrading = hyper::upgrade::on(request);
     let socket = async move {
-        let connection = TokioIo::new(upgrading.await.map_err(io::Error::other)?);
-        let connection = Rationed::new(connection, hello_bytes + FRAME_HEAD_BYTES + HTTP_READ_BUFFER_BYTES);
+        let (carrier, read) = SocketCarrier::of(upgrading.await.map_err(io::Error::other)?);
+        let connection = Rationed::new(carrier, hello_bytes + FRAME_HEAD_BYTES + HTTP_READ_BUFFER_BYTES);
         let config = WebSocketConfig::default()
             .read_buffer_size(HTTP_READ_BUFFER_BYTES)
             .write_buffer_size(HTTP_WRITE_BUFFER_BYTES)
             .max_message_size(Some(message_bytes))
             .max_frame_size(Some(message_bytes));
-        Ok(WebSocketStream::from_raw_socket(connection, Role::Server, Some(config)).await)
+        Ok(WebSocketStream::from_partially_read(connection, read.into(), Role::Server, Some(config)).await)
     };
     Ok((response, socket))
 }
@@ -56,6 +60,59 @@ pub fn upgrade(
 fn offers(headers: &HeaderMap, protocol: &str) -> bool {
     let offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).iter().filter_map(|value| value.to_str().ok());
     offered.flat_map(|value| value.split(',')).any(|one| one.trim() == protocol)
+}
+
+/// SocketCarrier of a WebSocket's bytes.
+pub enum SocketCarrier {
+    /// A socket, which can move to another runtime.
+    Socket(WriteTimeout<TcpStream>),
+    /// A connection that stays where it is: an encrypted one.
+    Upgraded(TokioIo<Upgraded>),
+    /// A socket that could not move: its client counts as gone.
+    Lost(Empty),
+}
+
+/// Both directions of a carrier.
+trait Duplex: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Duplex for S {}
+
+impl SocketCarrier {
+    /// Returns the carrier under a request that was upgraded, and bytes that were read already.
+    fn of(upgraded: Upgraded) -> (Self, Bytes) {
+        match upgraded.downcast::<TokioIo<WriteTimeout<TcpStream>>>() {
+            Ok(Parts { io, read_buf, .. }) => (Self::Socket(io.into_inner()), read_buf),
+            Err(upgraded) => (Self::Upgraded(TokioIo::new(upgraded)), Bytes::new()),
+        }
+    }
+
+    fn duplex(&mut self) -> Pin<&mut dyn Duplex> {
+        match self {
+            Self::Socket(socket) => Pin::new(socket),
+            Self::Upgraded(upgraded) => Pin::new(upgraded),
+            Self::Lost(lost) => Pin::new(lost),
+        }
+    }
+}
+
+impl AsyncRead for SocketCarrier {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().duplex().poll_read(cx, into)
+    }
+}
+
+impl AsyncWrite for SocketCarrier {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.get_mut().duplex().poll_write(cx, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().duplex().poll_flush(cx)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.get_mut().duplex().poll_shutdown(cx)
+    }
 }
 
 /// Connection that accepts only this many bytes until its client has identified itself. So strangers use little memory.
@@ -73,6 +130,25 @@ impl<S> Rationed<S> {
     /// Lifts the limit, since the client identified itself.
     pub fn release(&mut self) {
         self.left = None;
+    }
+}
+
+impl Rationed<SocketCarrier> {
+    /// Returns true if the connection can move to another runtime.
+    pub fn is_movable(&self) -> bool {
+        matches!(self.inner, SocketCarrier::Socket(_))
+    }
+
+    /// Moves the connection to the current runtime, if it is movable.
+    ///
+    /// # Errors
+    /// The runtime takes no more sockets: the connection is lost.
+    pub fn move_here(&mut self) -> io::Result<()> {
+        self.inner = match std::mem::replace(&mut self.inner, SocketCarrier::Lost(tokio::io::empty())) {
+            SocketCarrier::Socket(socket) => SocketCarrier::Socket(socket.move_here()?),
+            other => other,
+        };
+        Ok(())
     }
 }
 

@@ -1,28 +1,29 @@
-//! Driver of links: moves their bytes on whichever thread has time.
+//! Driver of sockets: moves the bytes of links and sessions on whichever thread has time.
 //!
-//! The tasks of links live in runtimes of one thread each, which any thread can drive. A worker of the scheduler drives
-//! one when it has nothing else to do (it *attends*), when it has just sent something, and now and then while it is
-//! busy. So a message goes from its sender's turn to the socket, and from the socket to its receiver's turn, on one
-//! thread; and memory is freed by the thread that allocated it. Each driver also has a thread of its own, which drives
-//! while no worker does: before workers come, while all of them are in long turns, and after they left.
+//! Their tasks live in runtimes of one thread each, which any thread can drive. A worker of the scheduler drives one
+//! when it has nothing else to do (it *attends*), when it has just sent something, and now and then while it is busy.
+//! So a message goes from its sender's turn to the socket, and from the socket to its receiver's turn, on one thread;
+//! and memory is freed by the thread that allocated it. Each driver has a *home*, the shard whose number it has: that
+//! shard's worker takes the attendance over from others, and agents of sessions live there. Each driver also has a
+//! thread of its own, which drives while no worker does: before workers come, while all of them are in long turns, and
+//! after they left.
 
 use std::cell::Cell;
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
-
+use tokio::task::AbortHandle;
 use whimbrel_platform::route::ShardIndex;
 
 use crate::alarm::Alarm;
-use crate::peer::Peer;
 
 /// Time without a worker after which the driver's own thread drives.
 const NEGLECT_MAX: Duration = Duration::from_millis(2);
@@ -34,32 +35,34 @@ thread_local! {
     static GATHERS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sets whether this thread promises to drive or attend soon, and returns the former promise. With the promise,
-/// messages that the thread hands to links wait until then. Waking a link's task from outside would interrupt the
-/// thread that drives it, as a rule this very thread.
+/// Sets whether this thread promises to drive or attend soon, and returns the former promise. With the promise, tasks
+/// that the thread [wakes](SocketDriver::wake) wait until then. Waking one from outside would interrupt the thread that
+/// drives it, as a rule this very thread.
 pub(crate) fn cork(gathers: bool) -> bool {
     GATHERS.replace(gathers)
 }
 
-/// Driver of some links of a node.
-pub(crate) struct LinkDriver {
-    /// Engine; its holder drives.
-    engine: Mutex<Option<DriverEngine>>,
+/// Driver of some sockets of a node.
+pub(crate) struct SocketDriver {
+    /// Shard whose worker attends rather than others.
+    home: ShardIndex,
     handle: Handle,
-    /// True while a worker attends, or is about to.
-    attended: AtomicBool,
-    /// Number of the attending worker's shard, and one more; 0 while no worker waits on the links.
+    /// Shard of the worker that attends or is about to, as its number and one more; 0 if none.
+    place: AtomicU32,
+    /// Number of the attending worker's shard, and one more; 0 while no worker waits on the sockets.
     attendant: AtomicU32,
+    /// True while the driver's own thread drives.
+    is_own: AtomicBool,
     /// Ends the attendance.
     recall: Notify,
     /// Makes the driver's own thread give way to a worker.
     relief: Notify,
-    /// Peers to wake before the next poll; and whether there are any.
-    due: Mutex<Vec<Arc<Peer>>>,
+    /// Tasks to wake before the next poll; and whether there are any.
+    due: Mutex<Vec<Arc<Notify>>>,
     is_due: AtomicBool,
-    /// Number of arrivals on its links.
+    /// Number of arrivals on its sockets.
     came: AtomicU64,
-    watch: Mutex<WorkerWatch>,
+    state: Mutex<DriverState>,
     changed: Condvar,
 }
 
@@ -95,75 +98,116 @@ impl PollingRecord {
     }
 }
 
-/// State of workers, as the driver's own thread sees it.
+/// State of a driver: its engine, and what the workers and the driver's own thread know of one another.
 #[derive(Default)]
-struct WorkerWatch {
+struct DriverState {
+    /// Engine, unless a thread holds it: that thread drives.
+    engine: Option<Box<DriverEngine>>,
     /// Number of times that a worker drove.
     drives: u64,
-    /// True while a worker waits for the driver's own thread to give way.
-    wants: bool,
-    /// True while a worker waits for events on the links.
+    /// Number of workers that wait for the engine.
+    wants: u32,
+    /// True while a worker waits for events on the sockets.
     attends: bool,
     /// True while the driver's own thread sleeps until the worker stops attending.
     dozes: bool,
     closed: bool,
 }
 
+/// Engine while a thread holds it. It is put back when this is dropped.
+struct HeldEngine<'a> {
+    driver: &'a SocketDriver,
+    engine: Option<Box<DriverEngine>>,
+    attends: bool,
+}
+
+impl<'a> HeldEngine<'a> {
+    fn new(driver: &'a SocketDriver, engine: Box<DriverEngine>) -> Self {
+        Self { driver, engine: Some(engine), attends: false }
+    }
+
+    fn engine(&mut self) -> &mut DriverEngine {
+        self.engine.as_mut().unwrap_or_else(|| unreachable!("the engine is held until the drop"))
+    }
+}
+
+impl Drop for HeldEngine<'_> {
+    fn drop(&mut self) {
+        let mut state = locked(&self.driver.state);
+        state.engine = self.engine.take();
+        state.attends &= !self.attends;
+        if std::mem::take(&mut state.dozes) || state.wants > 0 || state.closed {
+            self.driver.changed.notify_all();
+        }
+    }
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl LinkDriver {
-    /// Starts a driver and its own thread.
-    pub fn start(number: usize) -> io::Result<Arc<Self>> {
+impl SocketDriver {
+    /// Starts a driver and its own thread. Its home is the shard of this number.
+    pub fn start(home: ShardIndex) -> io::Result<Arc<Self>> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let alarm = {
             let _here = handle.enter();
             Alarm::new()?
         };
+        let engine = DriverEngine { runtime, alarm, watcher: PollingRecord::default() };
         let driver = Arc::new(Self {
-            engine: Mutex::new(Some(DriverEngine { runtime, alarm, watcher: PollingRecord::default() })),
+            home,
             handle,
-            attended: AtomicBool::new(false),
+            place: AtomicU32::new(0),
             attendant: AtomicU32::new(0),
+            is_own: AtomicBool::new(false),
             recall: Notify::new(),
             relief: Notify::new(),
             due: Mutex::default(),
             is_due: AtomicBool::new(false),
             came: AtomicU64::new(0),
-            watch: Mutex::default(),
+            state: Mutex::new(DriverState { engine: Some(Box::new(engine)), ..DriverState::default() }),
             changed: Condvar::new(),
         });
         let own = Arc::clone(&driver);
-        let thread = std::thread::Builder::new().name(format!("whimbrel-link-{number}"));
+        let thread = std::thread::Builder::new().name(format!("whimbrel-link-{home}"));
         thread.spawn(move || own.drive_when_nobody_does())?;
         Ok(driver)
     }
 
-    /// Adds a task to the driver.
-    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        drop(self.handle.spawn(task));
+    /// Returns the shard whose worker attends rather than others.
+    pub fn home(&self) -> ShardIndex {
+        self.home
     }
 
-    /// Wakes the task of a link for new messages; if this thread [gathers](gather), not before it drives.
-    pub fn wake(&self, peer: &Arc<Peer>) {
+    /// Adds a task to the driver.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        self.handle.spawn(task).abort_handle()
+    }
+
+    /// Wakes a task for new messages; if this thread [gathers](cork), not before it drives.
+    pub fn wake(&self, task: &Arc<Notify>) {
         if !GATHERS.get() {
-            return peer.wake.notify_one();
+            return task.notify_one();
         }
-        locked(&self.due).push(Arc::clone(peer));
-        self.is_due.store(true, Ordering::Release);
+        locked(&self.due).push(Arc::clone(task));
+        self.is_due.store(true, Ordering::SeqCst);
+        // The driver's own thread would not look before a worker drives: it sees the task, or this thread sees it.
+        if self.is_own.load(Ordering::SeqCst) {
+            self.wake_due();
+        }
     }
 
     /// Returns true if tasks wait for the next thread that drives.
-    pub fn is_due(&self) -> bool {
-        self.is_due.load(Ordering::Acquire)
+    fn is_due(&self) -> bool {
+        self.is_due.load(Ordering::SeqCst)
     }
 
     /// Wakes the tasks that wait for the next thread that drives.
     fn wake_due(&self) {
-        if self.is_due() && self.is_due.swap(false, Ordering::AcqRel) {
-            locked(&self.due).drain(..).for_each(|peer| peer.wake.notify_one());
+        if self.is_due() && self.is_due.swap(false, Ordering::SeqCst) {
+            locked(&self.due).drain(..).for_each(|task| task.notify_one());
         }
     }
 
@@ -175,55 +219,51 @@ impl LinkDriver {
     }
 
     fn drive_when_nobody_does(&self) {
-        loop {
-            {
-                let engine = locked(&self.engine);
-                let Some(engine) = &*engine else { return };
-                engine.runtime.block_on(async {
-                    self.wake_due();
-                    self.relief.notified().await;
-                });
-            }
-            if !self.is_neglected() {
-                return;
-            }
+        // Nobody has driven so far.
+        let mut seen = Some(0);
+        while let Some(mut held) = self.engine_when_neglected(seen.take()) {
+            self.is_own.store(true, Ordering::SeqCst);
+            held.engine().runtime.block_on(async {
+                self.wake_due();
+                self.relief.notified().await;
+            });
+            self.is_own.store(false, Ordering::SeqCst);
         }
     }
 
-    /// Waits until no worker drives any more; false if the driver is closed.
-    fn is_neglected(&self) -> bool {
-        let (mut watch, mut seen) = (locked(&self.watch), None);
-        while !watch.closed {
-            let nothing_happened = seen == Some(watch.drives);
-            if nothing_happened && !watch.attends && !watch.wants {
-                return true;
+    /// Waits until no worker drives any more, and takes the engine; `None` if the driver is closed. `seen` is the
+    /// number of workers' drives when they were counted last.
+    fn engine_when_neglected(&self, mut seen: Option<u64>) -> Option<HeldEngine<'_>> {
+        let mut state = locked(&self.state);
+        while !state.closed {
+            let nothing_happened = seen == Some(state.drives);
+            if nothing_happened
+                && !state.attends
+                && state.wants == 0
+                && let Some(engine) = state.engine.take()
+            {
+                return Some(HeldEngine::new(self, engine));
             }
-            seen = Some(watch.drives);
-            watch = if nothing_happened && watch.attends {
+            seen = Some(state.drives);
+            state = if nothing_happened && state.attends {
                 // While a worker attends, that worker wakes this thread.
-                watch.dozes = true;
-                self.changed.wait(watch).unwrap_or_else(PoisonError::into_inner)
+                state.dozes = true;
+                self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
             } else {
-                self.changed.wait_timeout(watch, NEGLECT_MAX).unwrap_or_else(PoisonError::into_inner).0
+                self.changed.wait_timeout(state, NEGLECT_MAX).unwrap_or_else(PoisonError::into_inner).0
             };
         }
-        false
+        None
     }
 
-    /// Drives the links without waiting: first calls `first`, then does what is ready. False if another thread drives,
-    /// or this one cannot.
+    /// Drives the sockets without waiting: first calls `first`, then does what is ready. False if another thread
+    /// drives, or this one cannot.
     pub fn poll_io(&self, first: impl FnOnce(), passes: u32) -> bool {
         if Handle::try_current().is_ok() {
             return false;
         }
-        let engine = match self.engine.try_lock() {
-            Ok(engine) => engine,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return false,
-        };
-        let Some(engine) = &*engine else { return false };
-        locked(&self.watch).drives += 1;
-        engine.runtime.block_on(async {
+        let Some(mut held) = self.free_engine() else { return false };
+        held.engine().runtime.block_on(async {
             self.wake_due();
             first();
             for _ in 0..passes {
@@ -233,53 +273,77 @@ impl LinkDriver {
         true
     }
 
-    /// Drives the links on this thread, the worker of `shard`, until it is [recalled](LinkDriver::recall), or for
+    /// Takes the engine, if no thread holds it.
+    fn free_engine(&self) -> Option<HeldEngine<'_>> {
+        let mut state = locked(&self.state);
+        let engine = state.engine.take()?;
+        state.drives += 1;
+        Some(HeldEngine::new(self, engine))
+    }
+
+    /// Drives the sockets on this thread, the worker of `shard`, until it is [recalled](SocketDriver::recall), or for
     /// `at_most`. Calls `begin` when nothing stands in the way any more; `begin` decides whether to drive. Returns
-    /// false if another thread drives them.
+    /// false if another worker drives them, unless this one is at home here.
     pub fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
-        if Handle::try_current().is_ok() || self.attended.swap(true, Ordering::Acquire) {
+        if Handle::try_current().is_ok() || !self.take_place(shard) {
             return false;
         }
         let attended = self.attend_alone(shard, at_most, begin);
-        self.attended.store(false, Ordering::Release);
+        let _ = self.place.compare_exchange(place_of(shard), 0, Ordering::AcqRel, Ordering::Relaxed);
         attended
     }
 
-    fn attend_alone(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
-        let mut engine = match self.engine.try_lock() {
-            Ok(engine) => engine,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                // In this order, the own thread does not come back before this thread was there.
-                locked(&self.watch).wants = true;
-                self.relief.notify_one();
-                locked(&self.engine)
+    /// Takes the attending worker's place, if it is free, or for the worker that is at home here.
+    fn take_place(&self, shard: ShardIndex) -> bool {
+        if self.place.compare_exchange(0, place_of(shard), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            return true;
+        }
+        let is_home = shard == self.home;
+        if is_home {
+            self.place.store(place_of(shard), Ordering::Release);
+            // The other one attends, or still waits for the engine.
+            if locked(&self.state).attends {
+                self.recall();
             }
-        };
-        let engine = engine.as_mut();
-        let engine = {
-            let mut watch = locked(&self.watch);
-            watch.wants = false;
-            let Some(engine) = engine.filter(|_| !watch.closed) else { return false };
-            watch.drives += 1;
-            watch.attends = true;
-            engine
-        };
+            self.changed.notify_all();
+        }
+        is_home
+    }
+
+    fn attend_alone(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
+        let Some(mut held) = self.engine_for(shard) else { return false };
         // From here on this thread misses no recall, nor the closing of the driver.
         if begin() {
-            self.attendant.store(u32::from(shard) + 1, Ordering::Relaxed);
-            self.wait_on_links(engine, at_most);
+            self.attendant.store(place_of(shard), Ordering::Relaxed);
+            self.wait_on_sockets(held.engine(), at_most);
             self.attendant.store(0, Ordering::Relaxed);
-        }
-        let mut watch = locked(&self.watch);
-        watch.attends = false;
-        if std::mem::take(&mut watch.dozes) {
-            self.changed.notify_one();
         }
         true
     }
 
-    fn wait_on_links(&self, engine: &mut DriverEngine, at_most: Option<Duration>) {
+    /// Takes the engine for the worker that attends. Waits until the driver's own thread, or the worker before, has put
+    /// it back; `None` if this worker loses its place meanwhile, or the driver is closed.
+    fn engine_for(&self, shard: ShardIndex) -> Option<HeldEngine<'_>> {
+        let mut state = locked(&self.state);
+        state.wants += 1;
+        let engine = loop {
+            if state.closed || self.place.load(Ordering::Acquire) != place_of(shard) {
+                break None;
+            }
+            if let Some(engine) = state.engine.take() {
+                break Some(engine);
+            }
+            self.relief.notify_one();
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        };
+        state.wants -= 1;
+        let engine = engine?;
+        state.drives += 1;
+        state.attends = true;
+        Some(HeldEngine { driver: self, engine: Some(engine), attends: true })
+    }
+
+    fn wait_on_sockets(&self, engine: &mut DriverEngine, at_most: Option<Duration>) {
         let DriverEngine { runtime, alarm, watcher } = engine;
         runtime.block_on(async {
             self.wake_due();
@@ -297,14 +361,14 @@ impl LinkDriver {
         });
     }
 
-    /// Returns the shard whose worker attends and so runs the calling task, a link of this driver.
+    /// Returns the shard whose worker attends and so runs the calling task of this driver.
     pub fn attendant(&self) -> Option<ShardIndex> {
         // Tasks run on the thread that drives, which is the one that sets this.
         let next = self.attendant.load(Ordering::Relaxed);
         next.checked_sub(1).and_then(|shard| ShardIndex::try_from(shard).ok())
     }
 
-    /// Notes an arrival on one of the links.
+    /// Notes an arrival on one of the sockets.
     pub fn note_came(&self) {
         self.came.fetch_add(1, Ordering::Relaxed);
     }
@@ -350,14 +414,23 @@ impl LinkDriver {
 
     /// Closes the driver and ends all its tasks.
     pub fn close(&self) {
-        locked(&self.watch).closed = true;
-        self.changed.notify_one();
+        let mut state = locked(&self.state);
+        if std::mem::replace(&mut state.closed, true) {
+            return;
+        }
+        self.changed.notify_all();
         self.relief.notify_one();
         self.recall.notify_one();
-        if let Some(engine) = locked(&self.engine).take() {
-            drop(engine.alarm);
-            engine.runtime.shutdown_timeout(CLOSE_PATIENCE);
-        }
+        let engine = loop {
+            match state.engine.take() {
+                Some(engine) => break engine,
+                None => state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            }
+        };
+        drop(state);
+        let DriverEngine { runtime, alarm, .. } = *engine;
+        drop(alarm);
+        runtime.shutdown_timeout(CLOSE_PATIENCE);
     }
 }
 
@@ -366,29 +439,9 @@ async fn is_ready(mut waited: Pin<&mut Notified<'_>>) -> bool {
     std::future::poll_fn(|cx| Poll::Ready(waited.as_mut().poll(cx).is_ready())).await
 }
 
-/// Drivers of a hub; closed when this is dropped.
-pub(crate) struct Drivers(Vec<Arc<LinkDriver>>);
-
-impl Drivers {
-    /// Starts this many drivers.
-    pub fn start(count: usize) -> io::Result<Self> {
-        let mut drivers = Self(Vec::new());
-        for number in 0..count {
-            drivers.0.push(LinkDriver::start(number)?);
-        }
-        Ok(drivers)
-    }
-
-    /// Returns all drivers.
-    pub fn all(&self) -> Vec<Arc<LinkDriver>> {
-        self.0.clone()
-    }
-}
-
-impl Drop for Drivers {
-    fn drop(&mut self) {
-        self.0.iter().for_each(|driver| driver.close());
-    }
+/// Returns a shard as the place of its worker: 0 is nobody's.
+fn place_of(shard: ShardIndex) -> u32 {
+    u32::from(shard) + 1
 }
 
 #[cfg(test)]
@@ -401,8 +454,8 @@ mod tests {
     const LONG: Duration = Duration::from_secs(20);
 
     /// Driver with one task, which sends the name of its thread each time that it is woken.
-    fn driver() -> (Arc<LinkDriver>, Arc<Notify>, Receiver<String>) {
-        let (driver, wake) = (LinkDriver::start(0).unwrap(), Arc::new(Notify::new()));
+    fn driver() -> (Arc<SocketDriver>, Arc<Notify>, Receiver<String>) {
+        let (driver, wake) = (SocketDriver::start(0).unwrap(), Arc::new(Notify::new()));
         let (tell, told) = channel();
         let waking = Arc::clone(&wake);
         driver.spawn(async move {
@@ -445,7 +498,7 @@ mod tests {
                 }
                 assert!(Instant::now() < deadline);
             }
-            assert!(!driver.park_on_io(0, None, &|| true), "there is one place");
+            assert!(!driver.park_on_io(1, None, &|| true), "there is one place");
             assert!(!driver.poll_io(|| (), 1), "somebody drives");
             driver.recall();
             worker.join().unwrap();
@@ -456,8 +509,71 @@ mod tests {
     }
 
     #[test]
+    fn home_worker_replaces_another() {
+        let (driver, wake, told) = driver();
+        std::thread::scope(|s| {
+            let away = s.spawn(|| driver.park_on_io(1, None, &|| true));
+            while driver.place.load(Ordering::Acquire) != place_of(1) {
+                std::thread::yield_now();
+            }
+            let attending = std::thread::Builder::new().name("home".into());
+            let home = attending.spawn_scoped(s, || assert!(driver.park_on_io(0, None, &|| true))).unwrap();
+            let _ = away.join().unwrap();
+            let deadline = Instant::now() + LONG;
+            loop {
+                wake.notify_one();
+                if told.recv_timeout(LONG).unwrap() == "home" {
+                    break;
+                }
+                assert!(Instant::now() < deadline);
+            }
+            assert!(!driver.park_on_io(1, None, &|| true), "the home worker stays");
+            driver.recall();
+            home.join().unwrap();
+        });
+        assert!(driver.park_on_io(1, Some(Duration::ZERO), &|| true), "the place is free again");
+        driver.close();
+    }
+
+    #[test]
+    fn rivals_never_hang() {
+        let (driver, wake, told) = driver();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|s| {
+            let rival = |shard| {
+                let (driver, is_over) = (&driver, &is_over);
+                move || {
+                    while !is_over.load(Ordering::Acquire) {
+                        driver.park_on_io(shard, Some(Duration::from_micros(300)), &|| true);
+                        driver.poll_io(|| (), 1);
+                    }
+                }
+            };
+            (0..3).for_each(|shard| drop(s.spawn(rival(shard))));
+            for _ in 0..2_000 {
+                driver.wake(&wake);
+                told.recv_timeout(LONG).expect("somebody drives");
+            }
+            is_over.store(true, Ordering::Release);
+        });
+        driver.close();
+    }
+
+    #[test]
+    fn own_thread_sees_gathered_wakes() {
+        let (driver, wake, told) = driver();
+        wake.notify_one();
+        assert_eq!(told.recv_timeout(LONG).unwrap(), OWN, "it drives by now");
+        cork(true);
+        driver.wake(&wake);
+        assert_eq!(told.recv_timeout(LONG).unwrap(), OWN, "nobody else drives");
+        cork(false);
+        driver.close();
+    }
+
+    #[test]
     fn task_knows_attending_worker() {
-        let (driver, wake) = (LinkDriver::start(0).unwrap(), Arc::new(Notify::new()));
+        let (driver, wake) = (SocketDriver::start(0).unwrap(), Arc::new(Notify::new()));
         let (tell, told) = channel();
         let (asked, waking) = (Arc::clone(&driver), Arc::clone(&wake));
         driver.spawn(async move {

@@ -13,6 +13,7 @@ pub mod authority;
 mod certified;
 mod connection;
 mod driver;
+mod drivers;
 pub mod enrolment;
 mod faults;
 mod hub;

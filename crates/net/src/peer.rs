@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, mpsc};
 use whimbrel_acl::Envelope;
@@ -25,7 +25,7 @@ pub(crate) struct Peer {
     /// True if this node connects, false if the peer does.
     pub dials: AtomicBool,
     /// Wakes the task of the link.
-    pub wake: Notify,
+    pub wake: Arc<Notify>,
     /// Connections that the peer made.
     pub accepted: mpsc::UnboundedSender<Box<Accepted>>,
     outbox: Mutex<PeerOutbox>,
@@ -94,7 +94,7 @@ impl Peer {
             address: Mutex::default(),
             host: Mutex::default(),
             dials: AtomicBool::new(dials),
-            wake: Notify::new(),
+            wake: Arc::default(),
             accepted,
             outbox: Mutex::default(),
             waiting: AtomicUsize::new(0),

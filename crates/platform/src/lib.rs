@@ -51,7 +51,7 @@ pub use counters::{Counters, CountersError};
 pub use directory::Directory;
 pub use end_reason::EndReason;
 pub use events::{Observer, PlatformEvent};
-pub use links::{LinkGauge, LinkIo, Links, NewsExchange, Station};
+pub use links::{LinkGauge, Links, NewsExchange, SocketIo, Station};
 pub use mailbox::Mailbox;
 pub use outbox::Outbox;
 pub use services::Services;

@@ -13,7 +13,8 @@ use crate::route::{NodeId, ShardIndex};
 /// Name of a platform's only node, if it has no links and was given no name.
 pub const ONLY_NODE: &str = "n1";
 
-/// Links, as the scheduler sees them. Abilities that only some links have are capabilities: [`LinkIo`], [`LinkGauge`].
+/// Links, as the scheduler sees them. Abilities that only some links have are capabilities: [`SocketIo`],
+/// [`LinkGauge`].
 pub trait Links: Send + Sync {
     /// Takes messages for agents of another node, in order, from a shard. Messages that stay in `batch` cannot be
     /// taken: the link is full, or there is none. Returns how many more may follow before their senders should wait. If
@@ -53,8 +54,9 @@ pub trait Links: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the capability to be served by workers, if the links have it. Called once, when links are attached.
-    fn io(self: Arc<Self>) -> Option<Arc<dyn LinkIo>> {
+    /// Returns the input and output of the node's sockets, if workers can serve them. Called once, when links are
+    /// attached.
+    fn io(self: Arc<Self>) -> Option<Arc<dyn SocketIo>> {
         None
     }
 
@@ -64,24 +66,30 @@ pub trait Links: Send + Sync {
     }
 }
 
-/// Input and output of links on the threads of workers, which would be idle otherwise, or are nearer than others.
-pub trait LinkIo: Send + Sync {
-    /// Does pending work on links, on this thread, without waiting. For busy workers, from time to time.
+/// Input and output of links and sessions on the threads of workers, which would be idle otherwise, or are nearer than
+/// others.
+pub trait SocketIo: Send + Sync {
+    /// Returns true while there is anything to serve. Otherwise a worker rests at its inbox, where it wakes sooner.
+    fn is_used(&self) -> bool {
+        true
+    }
+
+    /// Does pending work on sockets, on this thread, without waiting. For busy workers, from time to time.
     fn poll_io(&self, shard: ShardIndex);
 
-    /// Lets this thread, an idle worker, serve links until it is [recalled](LinkIo::recall), or for `at_most`. `begin`
-    /// is called just before that, and decides if it begins. Returns false if serving is not needed: then the worker
-    /// should rest.
+    /// Lets this thread, an idle worker, serve sockets until it is [recalled](SocketIo::recall), or for `at_most`.
+    /// `begin` is called just before that, and decides if it begins. Returns false if serving is not needed: then the
+    /// worker should rest.
     fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool;
 
-    /// Ends the [attendance](LinkIo::park_on_io) of this shard's worker, because it has other work.
+    /// Ends the [attendance](SocketIo::park_on_io) of this shard's worker, because it has other work.
     fn recall(&self, shard: ShardIndex);
 
-    /// Sets if messages that this thread hands to links are gathered until it drives or attends the links, as it
-    /// promises to do soon. Calling a link from outside costs more. Returns the setting before.
+    /// Sets if messages that this thread hands to links and sessions are gathered until it serves the sockets, as it
+    /// promises to do soon. Waking their tasks from outside costs more. Returns the setting before.
     fn cork(&self, gathers: bool) -> bool;
 
-    /// Flushes what was [gathered](LinkIo::cork). For the worker of this shard, before it does something else.
+    /// Flushes what was [gathered](SocketIo::cork). For the worker of this shard, before it does something else.
     fn flush(&self, shard: ShardIndex);
 }
 
@@ -148,7 +156,7 @@ pub trait NewsExchange {
     fn hear(&self, from: NodeId, news: News);
 
     /// Takes in news like [`NewsExchange::hear`], on the thread of this shard's worker, which is idle and
-    /// [serves](LinkIo::park_on_io) the links. Work that the news brings need not wake another worker.
+    /// [serves](SocketIo::park_on_io) the links. Work that the news brings need not wake another worker.
     fn hear_on_worker(&self, _shard: ShardIndex, from: NodeId, news: News) {
         self.hear(from, news);
     }

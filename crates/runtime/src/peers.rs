@@ -1,9 +1,9 @@
-//! Links of a node, and counts of the messages that cross them.
+//! Links of a node with the sockets that workers serve, and counts of the messages that cross the links.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use whimbrel_platform::{LinkIo, Links};
+use whimbrel_platform::{Links, SocketIo};
 
 use crate::arrivals::Arrivals;
 use crate::location_claims::LocationClaims;
@@ -12,7 +12,9 @@ use crate::sync::{Arc, Mutex};
 /// Links of a node, if it has any.
 #[derive(Default)]
 pub(crate) struct PeerNodes {
-    attached: OnceLock<AttachedLinks>,
+    attached: OnceLock<Arc<dyn Links>>,
+    /// Input and output of the node's sockets, if workers serve them.
+    io: OnceLock<Arc<dyn SocketIo>>,
     /// Counts of messages handed to links, and received from them.
     pub handed: AtomicU64,
     pub came: AtomicU64,
@@ -24,18 +26,27 @@ pub(crate) struct PeerNodes {
 
 impl PeerNodes {
     pub fn links(&self) -> Option<&Arc<dyn Links>> {
-        self.attached.get().map(|attached| &attached.links)
+        self.attached.get()
     }
 
-    /// Returns the input and output of the links, if workers serve them.
-    pub fn io(&self) -> Option<&dyn LinkIo> {
-        self.attached.get()?.io.as_deref()
+    /// Returns the input and output of the node's sockets, if workers serve them.
+    pub fn io(&self) -> Option<&dyn SocketIo> {
+        self.io.get().map(|io| &**io)
     }
 
-    /// Attaches the links. Returns false if the node has links already.
+    /// Attaches the links, and the sockets under them. Returns false if the node has links already.
     pub fn attach(&self, links: Arc<dyn Links>) -> bool {
         let io = Arc::clone(&links).io();
-        self.attached.set(AttachedLinks { links, io }).is_ok()
+        let attached = self.attached.set(links).is_ok();
+        if let Some(io) = io.filter(|_| attached) {
+            self.attach_io(io);
+        }
+        attached
+    }
+
+    /// Has workers serve these sockets. Returns false if they serve others.
+    pub fn attach_io(&self, io: Arc<dyn SocketIo>) -> bool {
+        self.io.set(io).is_ok()
     }
 
     /// Resumes links that wait for shards, after a shard has taken its messages in.
@@ -56,15 +67,9 @@ impl PeerNodes {
     }
 }
 
-/// Links of a node, with their capability that workers need in each round.
-struct AttachedLinks {
-    links: Arc<dyn Links>,
-    io: Option<Arc<dyn LinkIo>>,
-}
-
 /// Guard of [`Node::cork`](crate::node::Node::cork).
 pub(crate) struct Gathering<'a> {
-    pub io: Option<&'a dyn LinkIo>,
+    pub io: Option<&'a dyn SocketIo>,
     pub before: bool,
 }
 

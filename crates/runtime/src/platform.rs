@@ -22,7 +22,7 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLeve
 use whimbrel_platform::session::SessionHost;
 use whimbrel_platform::storage::NodeStorage;
 use whimbrel_platform::store::{Epoch, Journal, Partition};
-use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, Station, Time};
+use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, SocketIo, Station, Time};
 
 use crate::agent::Agent;
 use crate::agent_stats::AgentFigures;
@@ -809,6 +809,12 @@ impl Platform {
     /// Links this platform to other nodes. Returns false if it has links already.
     pub fn link_with(&self, links: Arc<dyn Links>) -> bool {
         self.node().attach(links)
+    }
+
+    /// Has workers serve the sockets of a node without links, while they are idle and now and then. Returns false if
+    /// they serve others already: those of its links.
+    pub fn serve(&self, sockets: Arc<dyn SocketIo>) -> bool {
+        self.node().linked.attach_io(sockets)
     }
 
     /// Returns true if another node has announced all its agents.

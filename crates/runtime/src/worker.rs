@@ -152,6 +152,7 @@ impl Worker {
         let Self { node, services, durable_services, withheld, outbox, .. } = self;
         let services = TurnServices { at_once: services, withholding: durable_services, withheld };
         let (index, now) = (lease.index, lease.now);
+        let _gathering = node.cork();
         let mut timed = lease.is_profiled().then(Instant::now);
         for _ in 0..lease.turns_per_round() {
             let Some(mut slot) = lease.next_turn() else { break };
@@ -184,8 +185,8 @@ impl Worker {
             node.activity.end();
             return false;
         }
-        // With links, work may come on a socket, which a spinning worker does not see.
-        if node.linked.links().is_none() && self.spin(|| seat.inbox.is_filled()) {
+        // Work may come on a socket, which a spinning worker does not see.
+        if !node.linked.io().is_some_and(|io| io.is_used()) && self.spin(|| seat.inbox.is_filled()) {
             return true;
         }
         let at_most = shard.next_timer().map(|at| at - node.now()).filter(|left| *left < SLEEP_MAX);

@@ -74,6 +74,14 @@ impl Messages for Carried {
         self.0.release();
     }
 
+    fn is_movable(&self) -> bool {
+        self.0.is_movable()
+    }
+
+    fn move_here(&mut self) -> io::Result<()> {
+        self.0.move_here()
+    }
+
     fn places(&self) -> &[String] {
         self.0.places()
     }

@@ -167,7 +167,7 @@ impl StoredClient {
                         };
                         whimbrel::platform::session::ErrorFrame::new(code, format!("{error}"))
                     };
-                    let outcome = self.host.lodge(name, body, true).map_err(fault);
+                    let outcome = self.host.lodge(name, body, true, None).map_err(fault);
                     self.session.lock().handle_created(agent, outcome);
                 }
                 SessionEvent::Wake(agent) => self.host.wake(agent),

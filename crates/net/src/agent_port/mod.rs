@@ -23,7 +23,9 @@ use ring::rand::{SecureRandom, SystemRandom};
 use rustc_hash::FxHashMap;
 use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
+use tokio::task::AbortHandle;
 use whimbrel_acl::Symbol;
 use whimbrel_platform::audit::{Auditor, RefusalCounts, RefusalReason, Refused};
 use whimbrel_platform::connection_limit::{ConnectionLimit, ConnectionPlace, household};
@@ -37,15 +39,17 @@ use whimbrel_platform::session::{
     ErrorCode, ErrorFrame, HelloFrame, KeptAgents, Opening, Session, SessionFrame, SessionGrant, SessionHost,
     SessionLimits, SharedSession, check_version,
 };
-use whimbrel_platform::{EndReason, Time};
+use whimbrel_platform::{EndReason, SocketIo, Time};
 
 use self::arrival::{ClientArrival, NoHello};
 use self::proof::{ClientCertificate, ClientRejection};
 use self::session_ports::SessionPortCache;
 pub use self::session_ports::{Carrier, FindSessionPorts, SessionPorts};
+use self::task::SessionDriver;
 pub use self::tokens::{AcceptedTokens, TokenError, TokenFile, new_token};
 pub use self::wire::Messages;
 use crate::authority::hex;
+use crate::drivers::{OwnDrivers, SocketDrivers};
 use crate::hub::HubView;
 use crate::port_guard::PortGuard;
 use crate::refusal;
@@ -73,7 +77,8 @@ pub struct AgentPortConfig {
     pub level: LinkSecurity,
     /// Credentials of this node, if connections are secured. Agents' keys are certified with them, too.
     pub credentials: Option<Credentials>,
-    /// Links of the node: other nodes learn of the certificates of agents here.
+    /// Links of the node: other nodes learn of the certificates of agents here, and the links' drivers serve sessions,
+    /// too.
     pub links: Option<HubView>,
     /// Finds the session ports of other nodes, if there may be other nodes.
     pub session_ports: Option<FindSessionPorts>,
@@ -153,7 +158,7 @@ fn forget_idle(accounts: &mut FxHashMap<AccountKey, Arc<SessionAccount>>) {
 struct SessionArrivals<A = Box<ClientArrival>> {
     waiting: Mutex<PendingArrival<A>>,
     /// Woken when the session has work.
-    wake: Notify,
+    wake: Arc<Notify>,
 }
 
 /// Arrival that a session's task has still to take.
@@ -166,7 +171,7 @@ enum PendingArrival<A> {
 
 impl<A> Default for SessionArrivals<A> {
     fn default() -> Self {
-        Self { waiting: Mutex::new(PendingArrival::None), wake: Notify::new() }
+        Self { waiting: Mutex::new(PendingArrival::None), wake: Arc::default() }
     }
 }
 
@@ -214,6 +219,7 @@ struct SessionEntry {
     arrivals: Arc<SessionArrivals>,
     /// Certificates of the client, if they name an agent of a session.
     certificates: Option<Vec<CertificateDer<'static>>>,
+    task: AbortHandle,
 }
 
 impl SessionEntry {
@@ -245,6 +251,19 @@ struct AgentPortState {
     admissions: Semaphore,
     /// Session ports of other nodes.
     session_ports: SessionPortCache,
+    /// Drivers of the sessions' sockets.
+    drivers: Arc<SocketDrivers>,
+    /// Runtime for connections without a session, and for work that may take long.
+    threads: Handle,
+}
+
+/// Owner of the sessions' tasks, which end when this is dropped.
+struct SessionTasks(Arc<AgentPortState>);
+
+impl Drop for SessionTasks {
+    fn drop(&mut self) {
+        self.0.sessions().values().for_each(|entry| entry.task.abort());
+    }
 }
 
 /// Agent port of a node. Dropping it ends its sessions.
@@ -253,6 +272,9 @@ pub struct AgentPort {
     limits: SessionLimits,
     address: String,
     threads: Threads,
+    tasks: SessionTasks,
+    /// Drivers of the sessions' sockets, if they are not those of links.
+    own_drivers: Option<OwnDrivers>,
 }
 
 impl AgentPort {
@@ -302,6 +324,13 @@ impl AgentPort {
         let address = address.unwrap_or_default();
         let kept_agents = host.kept_agents();
         kept_agents.attach(&host);
+        let (drivers, own_drivers) = match &links {
+            Some(links) => (Arc::clone(links.drivers()), None),
+            None => {
+                let own = OwnDrivers::start(true).map_err(AgentPortError::Threads)?;
+                (Arc::clone(own.drivers()), Some(own))
+            }
+        };
         let inner = Arc::new(AgentPortState {
             host,
             authorise,
@@ -318,12 +347,15 @@ impl AgentPort {
             kept_agents,
             admissions: Semaphore::new(SESSION_CODE_ADMISSIONS_MAX),
             session_ports: SessionPortCache::new(session_ports),
+            drivers,
+            threads: threads.handle().clone(),
         });
         if let Some(listener) = listener {
             threads.spawn(accept(listener, Arc::clone(&inner)));
         }
         threads.spawn(Arc::clone(&inner.guard).say_counts());
-        Ok(Self { inner, limits: SessionLimits::default(), address, threads })
+        let tasks = SessionTasks(Arc::clone(&inner));
+        Ok(Self { inner, limits: SessionLimits::default(), address, threads, tasks, own_drivers })
     }
 
     /// Address of the port; empty if it does not listen.
@@ -331,7 +363,13 @@ impl AgentPort {
         &self.address
     }
 
-    /// Returns the runtime of the sessions, for callers that hand connections over.
+    /// Returns the input and output of the sessions' sockets, for the node's workers to serve; `None` if its links have
+    /// them.
+    pub fn io(&self) -> Option<Arc<dyn SocketIo>> {
+        Some(Arc::<SocketDrivers>::clone(self.own_drivers.as_ref()?.drivers()))
+    }
+
+    /// Returns the runtime of newcomers' connections, for callers that hand connections over.
     pub fn threads(&self) -> &tokio::runtime::Handle {
         self.threads.handle()
     }
@@ -390,8 +428,9 @@ impl AgentPort {
     /// Ends all sessions and waits until the good-byes are written, at most for this time. Agents of the sessions end.
     pub fn close(self, at_most: Duration) {
         self.end_sessions();
-        let Self { inner, threads, .. } = self;
+        let Self { inner, threads, tasks, own_drivers, .. } = self;
         threads.end_when(at_most, || inner.sessions().is_empty());
+        drop((tasks, own_drivers));
     }
 
     /// Ends all sessions without waiting. Callers that hold the connections themselves have nothing to wait for
@@ -550,14 +589,14 @@ impl AgentPortState {
             return Err(ErrorFrame::new(ErrorCode::Unauthorised, "no accepted token or certificate"));
         };
         let certificates = arrival.certificates().filter(|_| is_certified).map(<[_]>::to_vec);
-        self.begin((grant.account.clone(), arrival.from().map(household)), grant, hello, certificates)
+        self.begin((grant.account.clone(), arrival.from().map(household)), grant, arrival, certificates)
     }
 
     fn begin(
         self: &Arc<Self>,
         key: AccountKey,
         grant: SessionGrant,
-        hello: &HelloFrame,
+        arrival: &ClientArrival,
         certificates: Option<Vec<CertificateDer<'static>>>,
     ) -> Result<Arc<SessionArrivals>, ErrorFrame> {
         let busy = |text: &str| ErrorFrame::new(ErrorCode::Busy, text);
@@ -568,7 +607,7 @@ impl AgentPortState {
             session: name.clone(),
             secret,
             platform: self.host.platform(),
-            grant: grant.narrowed(hello),
+            grant: grant.narrowed(&arrival.hello),
             kept_agents: Arc::clone(&self.kept_agents),
         };
         let mut sessions = self.sessions();
@@ -583,12 +622,21 @@ impl AgentPortState {
         }
         account.sessions.fetch_add(1, Ordering::Relaxed);
         let arrivals = Arc::new(SessionArrivals::default());
-        let notified = Arc::clone(&arrivals);
-        let session = Session::new(opening, self.host.now());
-        let session = Arc::new(SharedSession::new(session, move || notified.wake.notify_one()));
-        let entry = SessionEntry { session: Arc::clone(&session), arrivals: Arc::clone(&arrivals), certificates };
-        sessions.insert(name, entry);
-        tokio::spawn(task::run(Arc::clone(self), session, account, Arc::clone(&arrivals)));
+        let wake = Arc::clone(&arrivals.wake);
+        let driver = self.drivers.for_session().filter(|_| arrival.wire.is_movable()).cloned();
+        let waker = driver.clone();
+        let notify = move || match &waker {
+            Some(driver) => driver.wake(&wake),
+            None => wake.notify_one(),
+        };
+        let session = Arc::new(SharedSession::new(Session::new(opening, self.host.now()), notify));
+        let at = driver.as_ref().map(|driver| SessionDriver::new(Arc::clone(driver), &self.drivers));
+        let run = task::run(Arc::clone(self), Arc::clone(&session), account, Arc::clone(&arrivals), at);
+        let task = match driver {
+            Some(driver) => driver.spawn(run),
+            None => self.threads.spawn(run).abort_handle(),
+        };
+        sessions.insert(name, SessionEntry { session, arrivals: Arc::clone(&arrivals), certificates, task });
         Ok(arrivals)
     }
 

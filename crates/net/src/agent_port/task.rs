@@ -19,6 +19,8 @@ use super::code;
 use super::session_ports::Carrier;
 use super::wire::{Moved, SessionWire, WRITE_BYTES};
 use super::{AgentPortState, SessionAccount, SessionArrivals, taken_over};
+use crate::driver::SocketDriver;
+use crate::drivers::{DriverUse, SocketDrivers};
 use crate::refusal;
 use crate::task::SLEEP_MAX;
 
@@ -35,6 +37,21 @@ struct SessionTask {
     arrivals: Arc<SessionArrivals>,
     /// Transport of the client, if the client follows when it is sent to another node.
     follows: Option<Carrier>,
+    /// Driver that runs the task, if the port's threads do not.
+    driver: Option<SessionDriver>,
+}
+
+/// Driver of a session's socket. Workers attend it meanwhile.
+pub(super) struct SessionDriver {
+    driver: Arc<SocketDriver>,
+    _used: DriverUse,
+}
+
+impl SessionDriver {
+    /// Notes the use of a driver for a session.
+    pub fn new(driver: Arc<SocketDriver>, drivers: &Arc<SocketDrivers>) -> Self {
+        Self { driver, _used: drivers.used() }
+    }
 }
 
 impl Drop for SessionTask {
@@ -58,8 +75,9 @@ pub(super) async fn run(
     session: Arc<SharedSession>,
     account: Arc<SessionAccount>,
     arrivals: Arc<SessionArrivals>,
+    driver: Option<SessionDriver>,
 ) {
-    let mut task = SessionTask { port, session, account, arrivals, follows: None };
+    let mut task = SessionTask { port, session, account, arrivals, follows: None, driver };
     let mut arrival = None;
     loop {
         arrival = match arrival.take() {
@@ -101,7 +119,10 @@ impl SessionTask {
         }
         self.follows = arrival.hello.follows.then(|| arrival.carrier());
         let grant = self.session.lock().grant().clone();
-        let mut connection = ClientConnection::of(arrival, &grant);
+        let Some(mut connection) = ClientConnection::of(arrival, &grant, self.driver.is_some()) else {
+            self.session.lock().handle_disconnected();
+            return None;
+        };
         loop {
             if let Some(arrival) = self.arrivals.take() {
                 self.hang_up(connection, taken_over());
@@ -163,6 +184,9 @@ impl SessionTask {
             self.count_names(made)?;
             // The name of an agent that is created is made only here.
             let before = Symbol::bytes_made_here();
+            if let Some(SessionDriver { driver, .. }) = &self.driver {
+                driver.note_came();
+            }
             self.session.lock().handle_frame(now, frame, bytes.len())?;
             self.count_names(Symbol::bytes_made_here() - before)?;
         }
@@ -250,14 +274,15 @@ impl SessionTask {
         }
         let is_home = place == Whereabouts::Here;
         let body = Box::new(SessionBody::new(Arc::clone(&self.session), agent).at_home(is_home));
-        let outcome = allowed.and_then(|()| host.lodge(name, body, is_home)).map_err(|error| fault_of(&error));
+        let near = self.driver.as_ref().map(|SessionDriver { driver, .. }| driver.home());
+        let outcome = allowed.and_then(|()| host.lodge(name, body, is_home, near)).map_err(|error| fault_of(&error));
         self.session.lock().handle_created(agent, outcome);
     }
 
     /// Refuses an agent, and names the session port of the node that has it.
     fn send_elsewhere(&self, agent: u32, node: Symbol, carrier: Carrier) {
         let (port, session, arrivals) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.arrivals));
-        tokio::spawn(async move {
+        self.port.threads.spawn(async move {
             let at = port.session_ports.of(node.as_str(), carrier).await;
             session.lock().handle_created(agent, Err(ErrorFrame::new(ErrorCode::Elsewhere, at)));
             arrivals.wake.notify_one();
@@ -267,7 +292,7 @@ impl SessionTask {
     /// Carries out an event about an agent's code on a thread that may read the disk and compile.
     fn see_to_code(&self, event: SessionEvent) {
         let (port, session, arrivals) = (Arc::clone(&self.port), Arc::clone(&self.session), Arc::clone(&self.arrivals));
-        tokio::spawn(async move {
+        self.port.threads.spawn(async move {
             // Nobody closes the semaphore.
             let _place = port.admissions.acquire().await;
             let at_work = Arc::clone(&port);
@@ -329,7 +354,7 @@ impl SessionTask {
         let ClientConnection { writer, framing, wire, .. } = &mut connection;
         let _ = wire.put(*framing, |out| writer.write(&SessionFrame::Error(fault), out));
         // The session does not wait for that.
-        tokio::spawn(connection.wire.close());
+        self.port.threads.spawn(connection.wire.close());
     }
 }
 
@@ -344,17 +369,20 @@ struct ClientConnection {
 
 impl ClientConnection {
     /// Connection of an admitted client. The rest of its arrival is dropped: a session that lives for days has no use
-    /// for it.
-    fn of(arrival: Box<ClientArrival>, grant: &SessionGrant) -> Self {
+    /// for it. If a driver serves it, its socket moves there; `None` if that fails.
+    fn of(arrival: Box<ClientArrival>, grant: &SessionGrant, has_driver: bool) -> Option<Self> {
         let ClientArrival { mut wire, framing, .. } = *arrival;
         wire.release();
-        Self {
+        if has_driver {
+            wire = wire.move_here().ok()?;
+        }
+        Some(Self {
             reader: FrameReader::of_messages(framing, grant.remember, grant.sent_message_bytes as usize),
             writer: FrameWriter::new(framing, grant.remember, grant.message_bytes as usize),
             frame_bytes_max: grant.frame_bytes_max(),
             framing,
             wire,
-        }
+        })
     }
 }
 

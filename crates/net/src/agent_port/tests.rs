@@ -3,6 +3,7 @@ use std::time::Instant;
 use tokio::io::AsyncWriteExt;
 use whimbrel_acl::Aid;
 use whimbrel_platform::AgentBody;
+use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{FrameReader, FrameWriter, Framing};
 
@@ -29,7 +30,13 @@ impl SessionHost for EmptyHost {
         self.begun.map_or(Time::ZERO, |begun| Time::ZERO + begun.elapsed())
     }
 
-    fn lodge(&self, _name: Symbol, _body: Box<dyn AgentBody>, _is_home: bool) -> Result<Aid, CreateError> {
+    fn lodge(
+        &self,
+        _name: Symbol,
+        _body: Box<dyn AgentBody>,
+        _is_home: bool,
+        _near: Option<ShardIndex>,
+    ) -> Result<Aid, CreateError> {
         Err(CreateError::Stopping)
     }
 

@@ -62,6 +62,19 @@ pub trait Messages: Send {
     /// Lifts the limit on bytes, since the client was admitted.
     fn release(&mut self);
 
+    /// Returns true if the transport can move to another runtime.
+    fn is_movable(&self) -> bool {
+        false
+    }
+
+    /// Moves the transport to the current runtime, if it is movable.
+    ///
+    /// # Errors
+    /// The runtime takes no more sockets: the transport is lost.
+    fn move_here(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Names by which the client may call this node: the host of its request, with an unusual port, and the names of
     /// the node behind a proxy that asks for another one.
     fn places(&self) -> &[String];
@@ -112,6 +125,31 @@ impl SessionWire {
             Self::Stream(_) => None,
             Self::Messages(letters) => Some(letters.messages.places()),
         }
+    }
+
+    /// Returns true if the wire can move to another runtime.
+    pub fn is_movable(&self) -> bool {
+        match self {
+            Self::Stream(_) => true,
+            Self::Messages(letters) => letters.messages.is_movable(),
+        }
+    }
+
+    /// Moves the wire to the current runtime, if it is movable.
+    ///
+    /// # Errors
+    /// The runtime takes no more sockets.
+    pub fn move_here(self) -> io::Result<Self> {
+        Ok(match self {
+            Self::Stream(framed) => {
+                let FramedStream { stream, incoming, outgoing } = *framed;
+                Self::Stream(Box::new(FramedStream { stream: stream.move_here()?, incoming, outgoing }))
+            }
+            Self::Messages(mut letters) => {
+                letters.messages.move_here()?;
+                Self::Messages(letters)
+            }
+        })
     }
 
     /// Lifts the limit on bytes, since the client was admitted.

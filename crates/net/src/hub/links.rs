@@ -9,22 +9,17 @@ use whimbrel_platform::ams::is_everywhere;
 use whimbrel_platform::link::{Measured, News};
 use whimbrel_platform::mobility::HopNews;
 use whimbrel_platform::route::{NodeId, ShardIndex};
-use whimbrel_platform::{LinkGauge, LinkIo, Links};
+use whimbrel_platform::{LinkGauge, Links, SocketIo};
 
 use super::HubState;
-use crate::driver::{LinkDriver, cork};
+use crate::driver::SocketDriver;
+use crate::drivers::SocketDrivers;
 use crate::peer::Peer;
 use crate::signing::Signing;
 
 impl HubState {
-    pub(super) fn driver_of(&self, peer: NodeId) -> Option<&Arc<LinkDriver>> {
-        self.drivers.get(peer.0 as usize % self.drivers.len().max(1))
-    }
-
-    /// Returns the driver that a shard's worker may drive; `None` if links take longer than an agent should wait for
-    /// its turn.
-    fn driver_for(&self, shard: ShardIndex) -> Option<&Arc<LinkDriver>> {
-        self.drivers.get(usize::from(shard) % self.drivers.len().max(1)).filter(|_| self.signing.is_none())
+    pub(super) fn driver_of(&self, peer: NodeId) -> Option<&Arc<SocketDriver>> {
+        self.drivers.of(peer.0 as usize)
     }
 
     /// Notes an arrival from this peer.
@@ -43,7 +38,7 @@ impl HubState {
     /// Wakes the task of a link for new messages.
     fn wake(&self, peer: &Arc<Peer>) {
         match self.driver_of(peer.id) {
-            Some(driver) => driver.wake(peer),
+            Some(driver) => driver.wake(&peer.wake),
             None => peer.wake.notify_one(),
         }
     }
@@ -135,41 +130,12 @@ impl Links for HubState {
         self.peer(node)?.name.get().cloned()
     }
 
-    fn io(self: Arc<Self>) -> Option<Arc<dyn LinkIo>> {
-        Some(self)
+    fn io(self: Arc<Self>) -> Option<Arc<dyn SocketIo>> {
+        Some(Arc::<SocketDrivers>::clone(&self.drivers))
     }
 
     fn gauge(&self) -> Option<&dyn LinkGauge> {
         Some(self)
-    }
-}
-
-impl LinkIo for HubState {
-    fn poll_io(&self, shard: ShardIndex) {
-        if let Some(driver) = self.driver_for(shard) {
-            driver.poll_io(|| (), 2);
-        }
-    }
-
-    fn park_on_io(&self, shard: ShardIndex, at_most: Option<Duration>, begin: &dyn Fn() -> bool) -> bool {
-        let Some(own) = self.driver_for(shard) else { return false };
-        self.drivers.iter().filter(|driver| !Arc::ptr_eq(driver, own)).for_each(|driver| driver.flush());
-        own.park_on_io(shard, at_most, begin)
-    }
-
-    fn cork(&self, gathers: bool) -> bool {
-        // A node that signs does not drive.
-        self.signing.is_none() && cork(gathers)
-    }
-
-    fn flush(&self, _shard: ShardIndex) {
-        self.drivers.iter().for_each(|driver| driver.flush());
-    }
-
-    fn recall(&self, shard: ShardIndex) {
-        if let Some(driver) = self.driver_for(shard) {
-            driver.recall();
-        }
     }
 }
 

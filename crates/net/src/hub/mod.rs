@@ -25,7 +25,7 @@ pub(crate) use self::acceptor::close;
 pub use self::status::{HubView, LinkStatus};
 use crate::authority::is_node_name;
 use crate::certified::Certified;
-use crate::driver::{Drivers, LinkDriver};
+use crate::drivers::{DriverUse, OwnDrivers, SocketDrivers};
 use crate::peer::Peer;
 use crate::peers::Peers;
 use crate::port_guard::PortGuard;
@@ -33,9 +33,6 @@ use crate::security::{Credentials, LinkSecurity, SecurityError, Tls};
 use crate::signing::{AgentCertificateError, Evidence, Signing};
 use crate::strangers::Strangers;
 use crate::threads::Threads;
-
-/// Maximal number of threads that drive links while no worker does.
-const DRIVERS_MAX: usize = 4;
 
 /// Configuration of a hub.
 pub struct HubConfig {
@@ -131,7 +128,9 @@ pub(crate) struct HubState {
     by_name: Mutex<FxHashMap<String, NodeId>>,
     strangers: Strangers,
     /// Drivers; each has some of the links.
-    drivers: Vec<Arc<LinkDriver>>,
+    drivers: Arc<SocketDrivers>,
+    /// Workers attend as long as the hub lives.
+    _used: DriverUse,
 }
 
 /// Hub of a node. Dropping it ends its links.
@@ -139,7 +138,7 @@ pub struct Hub {
     inner: Arc<HubState>,
     /// Threads for connections of strangers.
     threads: Threads,
-    drivers: Drivers,
+    drivers: OwnDrivers,
 }
 
 impl Hub {
@@ -176,8 +175,8 @@ impl Hub {
         });
         let listener = listener.transpose()?;
         let address = listener.as_ref().and_then(|listener| listener.local_addr().ok()).map(|addr| addr.to_string());
-        let drivers = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, DRIVERS_MAX));
-        let drivers = Drivers::start(drivers).map_err(HubError::Threads)?;
+        // Signing takes longer than an agent should wait for its turn.
+        let drivers = OwnDrivers::start(signing.is_none()).map_err(HubError::Threads)?;
         let inner = Arc::new(HubState {
             me: Speaker { platform, node, incarnation, address, token },
             station,
@@ -193,7 +192,8 @@ impl Hub {
             peers: Peers::default(),
             by_name: Mutex::default(),
             strangers: Strangers::default(),
-            drivers: drivers.all(),
+            drivers: Arc::clone(drivers.drivers()),
+            _used: drivers.drivers().used(),
         });
         if let Some(listener) = listener {
             threads.spawn(acceptor::accept(listener, Arc::clone(&inner)));

@@ -10,6 +10,7 @@ use whimbrel_platform::Links;
 
 use super::HubState;
 use crate::certified::Certified;
+use crate::drivers::SocketDrivers;
 use crate::peer::Peer;
 use crate::security::LinkSecurity;
 
@@ -64,6 +65,11 @@ impl HubView {
         if let Some(news) = signing.signer.adopt(agent, certificate, node) {
             self.0.tell_all(news);
         }
+    }
+
+    /// Returns the drivers of the node's sockets.
+    pub(crate) fn drivers(&self) -> &Arc<SocketDrivers> {
+        &self.0.drivers
     }
 
     /// Certificates that this node has and trusts, and those of at most this many of its agents.

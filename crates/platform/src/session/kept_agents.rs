@@ -620,7 +620,13 @@ mod tests {
         fn now(&self) -> Time {
             Time::default()
         }
-        fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>, _is_home: bool) -> Result<Aid, CreateError> {
+        fn lodge(
+            &self,
+            name: Symbol,
+            _body: Box<dyn AgentBody>,
+            _is_home: bool,
+            _near: Option<crate::route::ShardIndex>,
+        ) -> Result<Aid, CreateError> {
             Ok(Aid::local(name))
         }
         fn wake(&self, _agent: Aid) {}

@@ -7,6 +7,7 @@ use whimbrel_acl::{Aid, Symbol};
 use super::kept_agents::KeptAgents;
 use crate::durable::Origin;
 use crate::mobility::HopError;
+use crate::route::ShardIndex;
 use crate::services::CreateError;
 use crate::{AgentBody, Time};
 
@@ -56,11 +57,18 @@ pub trait SessionHost: Send + Sync {
 
     /// Creates an agent whose code is elsewhere, if [it may](Self::may_lodge). The agent exists when this returns; its
     /// first turn may come before. `is_home` is true if this node [was](Self::whereabouts) the right one. If another
-    /// one is by now, which may have an agent of the name, none is created.
+    /// one is by now, which may have an agent of the name, none is created. The agent lives in the shard `near`, whose
+    /// worker serves the session's socket, if there is one.
     ///
     /// # Errors
     /// The name is taken or invalid, the platform is stopping, or the owner of the name is unknown for the moment.
-    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>, is_home: bool) -> Result<Aid, CreateError>;
+    fn lodge(
+        &self,
+        name: Symbol,
+        body: Box<dyn AgentBody>,
+        is_home: bool,
+        near: Option<ShardIndex>,
+    ) -> Result<Aid, CreateError>;
 
     /// Returns the node's kept agents: those of its sessions, and those kept before, if they outlive it.
     fn kept_agents(&self) -> Arc<KeptAgents> {

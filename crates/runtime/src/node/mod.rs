@@ -407,6 +407,14 @@ impl Node {
         }
     }
 
+    /// Gives an agent of this node a turn. Turns do not change the agent, so they need no order with changes, nor the
+    /// way through one shard.
+    pub fn wake(&self, name: Symbol) {
+        if let Place::Local(LocalRoute { generation, shard, .. }) = self.routes.look_up(name).place() {
+            self.put(shard, ShardCommand::PostedChange(Incarnation { name, generation }, AgentChange::Wake));
+        }
+    }
+
     /// Removes an agent's name at once, and ends the agent after its turn.
     fn retire(&self, ams: &mut Ams, name: Symbol, reason: EndReason) {
         loop {

@@ -80,12 +80,18 @@ impl SessionHost for NodeHost {
         Ok(())
     }
 
-    fn lodge(&self, name: Symbol, body: Box<dyn AgentBody>, is_home: bool) -> Result<Aid, CreateError> {
+    fn lodge(
+        &self,
+        name: Symbol,
+        body: Box<dyn AgentBody>,
+        is_home: bool,
+        near: Option<ShardIndex>,
+    ) -> Result<Aid, CreateError> {
         let is_served_here =
             || self.0.cluster.as_ref().is_none_or(|cluster| cluster.server_of(name) == PartitionServer::Here);
         self.may_lodge(name)?;
         let who = Introduction::new(name, AgentKind::Session);
-        let shard = self.0.random() % self.0.seats.len() as u64;
+        let shard = near.map_or_else(|| self.0.random(), u64::from) % self.0.seats.len() as u64;
         let agent = self.0.create(shard as ShardIndex, who, |_| Ok(Box::new(Slot::new(body))))?;
         // A node announces the yield of a partition before its agents leave: the name may have been free because of
         // that.
@@ -110,7 +116,7 @@ impl SessionHost for NodeHost {
     }
 
     fn wake(&self, agent: Aid) {
-        self.0.change(agent.name, AgentChange::Wake);
+        self.0.wake(agent.name);
     }
 
     fn mobility(&self) -> Option<&dyn SessionMobility> {

@@ -19,7 +19,7 @@ use whimbrel_platform::mobility::{Hop, HopError, HopMode, HopNews, HopRequest};
 use whimbrel_platform::policy::Policy;
 use whimbrel_platform::route::{NodeId, ShardIndex};
 use whimbrel_platform::topics::group;
-use whimbrel_platform::{AgentBody, Counters, EndReason, LinkIo, Links, Next, Turn};
+use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Next, SocketIo, Turn};
 use whimbrel_runtime::{DurableAgent, DurableContext, KillOutcome, Platform, durable};
 
 use crate::kit::{Lines, does, inform};
@@ -110,12 +110,12 @@ impl Links for Wires {
         Some(format!("n{}", node.0))
     }
 
-    fn io(self: Arc<Self>) -> Option<Arc<dyn LinkIo>> {
+    fn io(self: Arc<Self>) -> Option<Arc<dyn SocketIo>> {
         Some(self)
     }
 }
 
-impl LinkIo for Wires {
+impl SocketIo for Wires {
     fn poll_io(&self, _shard: ShardIndex) {}
 
     fn park_on_io(&self, _shard: ShardIndex, _at_most: Option<Duration>, _begin: &dyn Fn() -> bool) -> bool {

@@ -315,7 +315,7 @@ fn agent_rule_spares_local_programs() {
     let platform = &guarded.platform;
     platform.spawn("vault", does(|ctx, message| ctx.print(&message.sender.to_string()))).unwrap();
     for name in ["probe", "spy7"] {
-        platform.host().lodge(name.into(), Box::new(VaultWriter), true).unwrap();
+        platform.host().lodge(name.into(), Box::new(VaultWriter), true, None).unwrap();
     }
     platform.spawn_body("amy", Box::new(VaultWriter)).unwrap();
     guarded.arrives(inform("pump", Aid::local("vault"), "water"));

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, Weak};
 use whimbrel_acl::{Aid, Symbol, Value};
 use whimbrel_platform::durable::Origin;
 use whimbrel_platform::mobility::{HopError, Wish};
+use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{CodeName, KeptAgents, SessionHost, SessionMobility};
 use whimbrel_platform::{AgentBody, Next, Time, Turn};
@@ -72,7 +73,13 @@ impl SessionHost for Movers {
     fn now(&self) -> Time {
         Time::ZERO
     }
-    fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>, _is_home: bool) -> Result<Aid, CreateError> {
+    fn lodge(
+        &self,
+        name: Symbol,
+        _body: Box<dyn AgentBody>,
+        _is_home: bool,
+        _near: Option<ShardIndex>,
+    ) -> Result<Aid, CreateError> {
         Err(CreateError::NameTaken(name))
     }
     fn wake(&self, _agent: Aid) {}

@@ -12,6 +12,7 @@ use whimbrel_platform::durable::Origin;
 use whimbrel_platform::inspection::Look;
 use whimbrel_platform::limits::SESSION_OFFERS_MAX;
 use whimbrel_platform::mobility::{Hop, HopError, Wish};
+use whimbrel_platform::route::ShardIndex;
 use whimbrel_platform::services::CreateError;
 use whimbrel_platform::session::{
     AckFrame, CodeName, CodePart, Create, ErrorCode, HelloFrame, Keep, KeptAgents, Lacks, MessageFrame, OnLeave,
@@ -79,7 +80,13 @@ impl SessionHost for MovesNode {
     fn now(&self) -> Time {
         *self.seen.now.lock().unwrap()
     }
-    fn lodge(&self, name: Symbol, _body: Box<dyn AgentBody>, _is_home: bool) -> Result<Aid, CreateError> {
+    fn lodge(
+        &self,
+        name: Symbol,
+        _body: Box<dyn AgentBody>,
+        _is_home: bool,
+        _near: Option<ShardIndex>,
+    ) -> Result<Aid, CreateError> {
         Err(CreateError::NameTaken(name))
     }
     fn wake(&self, _agent: Aid) {}

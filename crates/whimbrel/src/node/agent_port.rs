@@ -98,6 +98,9 @@ pub fn open(
         None => AgentPort::without_address(config, platform.host())?,
     };
     let port = port.with_limits(limits);
+    if let Some(sockets) = port.io() {
+        platform.serve(sockets);
+    }
     if address.is_some() {
         log(&format!("agents can connect at {}", port.address()));
     }
