@@ -52,7 +52,9 @@ pub fn upgrade(
             .write_buffer_size(HTTP_WRITE_BUFFER_BYTES)
             .max_message_size(Some(message_bytes))
             .max_frame_size(Some(message_bytes));
-        Ok(WebSocketStream::from_partially_read(connection, read.into(), Role::Server, Some(config)).await)
+        // A copy: the socket would keep the whole buffer of the request otherwise.
+        let read = read.to_vec();
+        Ok(WebSocketStream::from_partially_read(connection, read, Role::Server, Some(config)).await)
     };
     Ok((response, socket))
 }
