@@ -63,9 +63,12 @@ fn print_help(text: &str) -> Result<(), ()> {
 /// Reads the command line. Exits if it asks for help, or is wrong.
 fn typed() -> CommandLine {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut command = command_for(&words);
-    let misplaced = arguments::faults::misplaced_value(&mut command, &words);
-    let typed = misplaced.map_or_else(|| command.try_get_matches_from_mut(std::env::args_os()), Err);
+    let read = |mut command: clap::Command| {
+        let misplaced = arguments::faults::misplaced_value(&mut command, &words);
+        misplaced.map_or_else(|| command.try_get_matches_from_mut(std::env::args_os()), Err)
+    };
+    // Help is fitted for whoever is shown it: that takes longer than to read what needs none.
+    let typed = read(arguments::with_help(CommandLine::command(), true)).or_else(|_| read(command_for(&words)));
     let exit = |error: clap::Error| -> ! {
         let error = arguments::faults::explained(error, &words);
         if let Some(color) = arguments::color_in(&words) {

@@ -12,6 +12,8 @@ use super::{CommandOutput, RunningProcess, Scratch, whimbrel};
 
 /// Longest time for a platform to start.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// Time between two looks at what is waited for: most of them are a process.
+const PAUSE: Duration = Duration::from_millis(60);
 
 const MARKET: &str = "MAS market { agents: buyer; seller; bank #12; }";
 const BUYER: &str = "
@@ -83,7 +85,9 @@ impl SocietyFolder {
     pub fn start(&self, arguments: &[&str], nodes: usize) -> RunningProcess {
         let mut command = self.command(arguments);
         let running = RunningProcess(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
-        self.until(|| self.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len) == Some(nodes));
+        let seen = || self.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len);
+        // A folder is soon read: each command is a process, and takes from those that start.
+        self.until(|| self.sockets().len() >= nodes && seen() == Some(nodes));
         running
     }
 
@@ -92,7 +96,7 @@ impl SocietyFolder {
         let begin = Instant::now();
         while !so() {
             assert!(begin.elapsed() < PATIENCE, "it takes too long");
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(PAUSE);
         }
     }
 

@@ -388,7 +388,7 @@ fn run_and_kill(store: &Path, life: Duration, out: &Path) -> bool {
 }
 
 #[test]
-fn waits_across_kill_nine_end_in_time() {
+fn waits_continue_after_kill_nine() {
     const SLEEPS: Duration = Duration::from_secs(12);
     let program = "!sleep. +!sleep <- .print(asleep); .wait(12000); .print(awake); .stopMAS.";
     let scratch = Scratch::with(&[("s.asl", program)]);

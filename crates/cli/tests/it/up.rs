@@ -30,6 +30,8 @@ ended(0, 0).
 
 /// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// Time between two looks at what is waited for: many of them are a process.
+const PAUSE: Duration = Duration::from_millis(60);
 
 pub(super) struct NodeProcesses {
     scratch: Scratch,
@@ -124,7 +126,7 @@ impl NodeProcesses {
         let until = Instant::now() + PATIENCE;
         while !done(self) {
             assert!(Instant::now() < until, "{what}\n{}\n{}", self.text("err"), self.text("out"));
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(PAUSE);
         }
     }
 
