@@ -273,7 +273,7 @@ impl ScriptPlayer {
         };
         extras.reply_by_ms = step.get("reply_by").and_then(Json::as_u64).map(|ms| now_ms() + ms);
         if let Some(dialogues) = &mut self.dialogues {
-            dialogues.say(&message).map_err(|error| error.to_string())?;
+            dialogues.say(&message, now_ms()).map_err(|error| error.to_string())?;
         }
         self.session.send_message(self.number, &message);
         Ok(())

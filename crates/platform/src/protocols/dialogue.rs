@@ -122,11 +122,13 @@ impl Dialogue {
         self.deadline_ms
     }
 
-    /// Takes note of a message that this agent sends.
+    /// Takes note of a message that this agent sends, after the deadline if that has passed.
     ///
     /// # Errors
-    /// The protocol does not allow it: the message is not to be sent, and nothing changed.
-    pub fn say(&mut self, said: &Saying) -> Result<(), SayError> {
+    /// The protocol does not allow it: the message is not to be sent, and nothing changed, except that the deadline may
+    /// have passed.
+    pub fn say(&mut self, said: &Saying, now_ms: u64) -> Result<(), SayError> {
+        self.handle_timeout(now_ms);
         let next = self.protocol.next(self.state, self.role, said.performative);
         let next = next.ok_or_else(|| SayError(self.explain(self.role, said.performative)))?;
         self.leave(false);
@@ -238,16 +240,34 @@ const BROKEN: &str = "broken";
 mod tests {
     use super::*;
 
-    #[test]
-    fn publisher_does_not_grow() {
-        let saying = |performative| Saying { performative, reply_with: None, in_reply_to: None, reply_by_ms: None };
-        let mut publisher = Dialogue::new(Protocol::named("fipa-subscribe").unwrap(), ProtocolRole::Participant);
+    fn saying(performative: Performative) -> Saying {
+        Saying { performative, reply_with: None, in_reply_to: None, reply_by_ms: None }
+    }
+
+    fn publisher() -> Dialogue {
+        let mut publisher = Dialogue::new(Protocol::known("fipa-subscribe"), ProtocolRole::Participant);
         let asked = publisher.take(ProtocolRole::Initiator, &saying(Performative::Subscribe), 0);
         assert_eq!(asked, MessageVerdict::Ok);
-        publisher.say(&saying(Performative::Agree)).unwrap();
+        publisher.say(&saying(Performative::Agree), 0).unwrap();
+        publisher
+    }
+
+    #[test]
+    fn publisher_does_not_grow() {
+        let mut publisher = publisher();
         for _ in 0..1_000 {
-            publisher.say(&saying(Performative::Inform)).unwrap();
+            publisher.say(&saying(Performative::Inform), 0).unwrap();
         }
         assert_eq!(publisher.trail.len(), 2, "{:?}", publisher.trail);
+    }
+
+    #[test]
+    fn proposal_after_deadline_is_refused() {
+        let mut bidder = Dialogue::new(Protocol::known("fipa-contract-net"), ProtocolRole::Participant);
+        let call = Saying { reply_by_ms: Some(1_000), ..saying(Performative::Cfp) };
+        assert_eq!(bidder.take(ProtocolRole::Initiator, &call, 0), MessageVerdict::Ok);
+        let refused = bidder.say(&saying(Performative::Propose), 1_000).unwrap_err().to_string();
+        assert_eq!(refused, "fipa-contract-net, silent: propose is not allowed; nothing may be said any more");
+        assert_eq!(bidder.state(), "silent");
     }
 }

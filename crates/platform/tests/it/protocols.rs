@@ -125,7 +125,7 @@ impl<'s> ScriptReplay<'s> {
         };
         extras.reply_by_ms = step.get("reply_by").and_then(Json::as_u64).map(|ms| self.now_ms + ms);
         if let Some(player) = self.players.get_mut(by) {
-            player.say(&message).unwrap_or_else(|error| panic!("{step}: {error}"));
+            player.say(&message, self.now_ms).unwrap_or_else(|error| panic!("{step}: {error}"));
         }
         message
     }
@@ -185,7 +185,7 @@ proptest! {
                 reply_by_ms: Some(now_ms + 20),
             };
             match kind {
-                0 => drop(dialogue.say(&said)),
+                0 => drop(dialogue.say(&said, now_ms)),
                 1 => drop(dialogue.handle_timeout(now_ms)),
                 2 => drop(dialogue.take(ProtocolRole::Platform, &said, now_ms)),
                 _ => {
