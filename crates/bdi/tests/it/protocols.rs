@@ -585,6 +585,38 @@ fn broker_reads_and_sends_map_values() {
 }
 
 #[test]
+fn publisher_keeps_newest_questions() {
+    let press = program(
+        &["subscribe"],
+        r#"+!subscribed(sport, A) : conversation::subscriber(C, A, sport)
+              <- for (.range(N, 1, 200)) {
+                    .concat("r", N, Id);
+                    !conversation::say(C, A, inform, N, [reply_with(Id)])
+                 };
+                 ?conversation::machine(C, A, _, _, _, _, Trail, [Newest|Older], _);
+                 .print(.length(Trail), " ", 1 + .length(Older), " ", Newest)."#,
+    );
+    let mut talk = Correspondence::new("fipa-subscribe", &press);
+    assert_eq!(talk.say(Performative::Subscribe, "c", Value::atom("sport")).len(), 201);
+    assert_eq!(talk.simulation.output(), [r#"[me] 2 64 question("r200",active)"#]);
+}
+
+#[test]
+fn late_offer_is_forgotten() {
+    let bidder = program(
+        &["contract_net"],
+        "!count. +!count <- .wait(69000); .count(conversation::offered(_, _, _, _), N); .print(N).
+         +!propose_for(fence, 3) <- .wait(200).",
+    );
+    let mut talk = Correspondence::new("fipa-contract-net", &bidder);
+    let mut call = AclMessage::new(Performative::Cfp, Aid::local("other"), Aid::local("me"), Value::atom("fence"));
+    call.extras_mut().reply_by_ms = Some(talk.simulation.services().wall_clock_ms() + 100);
+    talk.simulation.send(call.in_conversation("c").with_protocol("fipa-contract-net"));
+    talk.simulation.run_for(70_000);
+    assert_eq!((talk.sent(), talk.simulation.output()), (vec![], vec!["[me] 0".to_owned()]));
+}
+
+#[test]
 fn request_without_content_fits_no_plan() {
     let mut talk = Correspondence::new("fipa-request", &program(&["request"], "+!perform(paint, painted)."));
     let refused = (Performative::Refuse, "there is no plan for it".into());
