@@ -9,6 +9,7 @@ use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig, load};
 use whimbrel_platform::{AgentBody, Next, Turn};
 use whimbrel_testkit::Simulation;
+use whimbrel_testkit::script_fields::{is, names, text};
 
 fn body(text: &str) -> Box<dyn AgentBody> {
     let loaded = load(text, &Text::from("test.asl"), &mut NoFiles);
@@ -23,10 +24,6 @@ const CONFORMANCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformanc
 
 fn atom(name: &str) -> String {
     name.replace('-', "_")
-}
-
-fn names<'j>(json: &'j Json, field: &str) -> impl Iterator<Item = &'j str> {
-    json.get(field).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
 }
 
 fn listed(items: &[String]) -> String {
@@ -127,14 +124,6 @@ struct PlayerReplay<'s> {
     quotes: HashMap<(String, String, String), String>,
     reply_by: HashMap<(String, String), u64>,
     held: Vec<AclMessage>,
-}
-
-fn text<'j>(json: &'j Json, field: &str) -> Option<&'j str> {
-    json.get(field).and_then(Json::as_str)
-}
-
-fn is(json: &Json, field: &str) -> bool {
-    json.get(field).and_then(Json::as_bool).unwrap_or_default()
 }
 
 impl<'s> PlayerReplay<'s> {
