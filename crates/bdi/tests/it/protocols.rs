@@ -606,6 +606,47 @@ fn late_offer_is_forgotten() {
 }
 
 #[test]
+fn query_about_data_is_refused() {
+    let mut talk = Correspondence::new("fipa-query", &program(&["query"], "raining. tea. +!agree_to(_)."));
+    let questions = [Value::from("raining"), record(&[("tea", Value::Int(3))]), Value::list([]), Value::Null];
+    for (number, question) in questions.into_iter().enumerate() {
+        for (ask, name) in [(Performative::QueryIf, "if"), (Performative::QueryRef, "ref")] {
+            let said = talk.say(ask, &format!("{name}{number}"), question.clone());
+            let [(Performative::Refuse, Value::Str(why))] = &said[..] else { panic!("{ask} {question}: {said:?}") };
+            assert!(why.ends_with(": ask for a literal, such as raining or price(tea, P)"), "{why}");
+        }
+    }
+    let asked = talk.say(Performative::QueryIf, "c", Value::atom("raining"));
+    assert_eq!(asked[1..], [(Performative::Inform, Value::Bool(true))], "{asked:?}");
+}
+
+#[test]
+fn capital_names_are_agents() {
+    let asker = program(
+        &["brokering", "recruiting", "contract_net", "auction_english"],
+        r#"!go. +!go <- !broker("Bob", shop, price(tea), 500, A); .print(A); !met(A);
+              !recruit("Bob", shop, price(tea), 500, B); .print(B); !met(B);
+              !contract_net(fence, ["Ada"], 500, C); .print(C);
+              !english_auction(vase, ["Ada"], auction(10, 5, 300), sold(W, P)); .print(W, " ", P).
+           +!met([answer(A, _)]) : .atom(A) <- .send(A, tell, thanks)."#,
+    );
+    let bob = program(&["brokering", "recruiting"], r#"+!find_agents("shop", ["Ada"])."#);
+    let ada = program(
+        &["request", "contract_net", "auction_english"],
+        r#"+!perform(price(tea), 3). +!propose_for(fence, 7). +!perform(fence, built). +!bid_for(vase, 10).
+           +thanks[source(A)] <- .print("from ", A)."#,
+    );
+    let expected = [
+        "[Ada] from ivan",
+        "[ivan] Ada 10",
+        "[ivan] [answer(Ada,3)]",
+        "[ivan] [answer(Ada,3)]",
+        "[ivan] [done(Ada,7,built)]",
+    ];
+    assert_eq!(society(&[("ivan", &asker), ("Bob", &bob), ("Ada", &ada)]), expected);
+}
+
+#[test]
 fn request_without_content_fits_no_plan() {
     let mut talk = Correspondence::new("fipa-request", &program(&["request"], "+!perform(paint, painted)."));
     let refused = (Performative::Refuse, "there is no plan for it".into());

@@ -87,6 +87,15 @@ conversation::over(C, Other, End)
 conversation::deadline_of(Protocol, State, Parameters, By)
    :- .member(reply_by(By), Parameters) & conversation::deadline(Protocol, State, _, _).
 
+// ---- Names of agents
+
+// A name may be a text: the atom for Ada cannot be written, as it would be a variable.
+conversation::agent(Text, Agent) :- .string(Text) & Agent =.. [Text, [], []].
+conversation::agent(Agent, Agent) :- not .string(Agent).
+
+conversation::agents(Names, Agents)
+   :- .findall(Agent, .member(Name, Names) & conversation::agent(Name, Agent), Agents).
+
 // ---- Own messages
 
 // Number: a new one, for identifiers.
