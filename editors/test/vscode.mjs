@@ -82,7 +82,16 @@ try {
   const written = () => readFileSync(`${shop}/bob.asl`, "utf8");
   check("writes the file", await until(() => written().includes("+!attend(Who)\n   <- ?stock(tea, N)")), written());
   await page.screenshot({ path: `${pictures}/edited.png` });
-  console.log("left out: VS Code: in code-server no debug session starts, and why is not known");
+  await go(10, 10);
+  await page.keyboard.press("F9");
+  await command("Whimbrel: Debug");
+  const here = page.locator(".debug-top-stack-frame-line").first();
+  check("the debugger stops at a breakpoint", await here.waitFor().then(() => true, () => false));
+  const frames = page.locator(".debug-call-stack .monaco-list-row", { hasText: "+!attend(ann)" });
+  check("the stack has the goal", await until(async () => (await frames.count()) > 0));
+  await page.screenshot({ path: `${pictures}/debugged.png` });
+  await page.keyboard.press("Shift+F5");
+  check("the debugger ends", await until(async () => (await here.count()) === 0));
 } catch (error) {
   check("no error", false, error);
   await page.screenshot({ path: `${pictures}/failed.png` });

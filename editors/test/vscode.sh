@@ -8,16 +8,17 @@ scratch=$(mktemp -d)
 trap 'kill "$server" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 server=
 
-mkdir -p "$scratch/data/User" "$scratch/pictures"
+mkdir -p "$scratch/data/User" "$scratch/data/Machine" "$scratch/pictures"
 cp -r "$root/editors/test/shop" "$scratch/shop"
 cat >"$scratch/data/User/settings.json" <<END
 {
-  "whimbrel.path": "$whimbrel",
   "security.workspace.trust.enabled": false,
   "workbench.startupEditor": "none",
   "chat.disableAIFeatures": true
 }
 END
+# The windows of code-server are remote: paths of the machine hold only there.
+echo "{ \"whimbrel.path\": \"$whimbrel\" }" >"$scratch/data/Machine/settings.json"
 (cd "$root/editors/vscode" && npm run --silent package -- -o "$scratch/whimbrel.vsix" >"$scratch/package.log")
 folders=(--user-data-dir "$scratch/data" --extensions-dir "$scratch/extensions")
 code-server "${folders[@]}" --install-extension "$scratch/whimbrel.vsix"

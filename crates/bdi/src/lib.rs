@@ -22,5 +22,8 @@ pub use agent::{Agent, AgentConfig};
 pub use bundle::{Bundle, BundleError, Included};
 pub use inspect::{PlanLines, check_breakpoint, plan_lines};
 pub use load::{Loaded, ProgramError, compile_program, library, load, load_bundled};
-pub use shared_library::{contains as is_library_path, load as load_library, names as library_names};
+pub use shared_library::{
+    contains as is_library_path, load as load_library, name_of as library_name_of, names as library_names,
+    path_of as library_path_of, texts as library_texts,
+};
 pub use snapshot::SnapshotError;

@@ -46,7 +46,22 @@ pub fn contains(path: &str) -> bool {
 
 /// Returns the paths of the library's files.
 pub fn names() -> impl Iterator<Item = String> {
-    FILES.iter().map(|(name, _)| format!("{ROOT}{name}"))
+    FILES.iter().map(|(name, _)| path_of(name))
+}
+
+/// Returns the names of the library's files, without `$whimbrel/`, and their texts.
+pub fn texts() -> impl Iterator<Item = (&'static str, &'static str)> {
+    FILES.into_iter()
+}
+
+/// Returns the name of a file in the library, without `$whimbrel/`, of a path there.
+pub fn name_of(path: &str) -> Option<&str> {
+    path.strip_prefix(ROOT)
+}
+
+/// Returns the path of a file in the library.
+pub fn path_of(name: &str) -> String {
+    format!("{ROOT}{name}")
 }
 
 /// Returns the name and text of a file of the library.

@@ -8,6 +8,7 @@ mod absent_parts;
 mod allocator;
 mod arguments;
 mod browser_console;
+mod cached_folder;
 mod commands;
 mod examples;
 mod framed_messages;

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value as Json, json};
 use whimbrel_acl::{AclMessage, Aid, Encoding, Performative, Symbol, Text, Value};
 use whimbrel_platform::protocols::Dialogues;
+use whimbrel_testkit::script_fields::{is, names, text};
 
 /// Scripts that initiators play at a time.
 const AT_A_TIME: usize = 16;
@@ -29,18 +30,6 @@ fn now_ms() -> u64 {
 
 fn sleep_until(ms: u64) {
     std::thread::sleep(Duration::from_millis(ms.saturating_sub(now_ms())));
-}
-
-fn text<'j>(json: &'j Json, field: &str) -> Option<&'j str> {
-    json.get(field).and_then(Json::as_str)
-}
-
-fn names<'j>(json: &'j Json, field: &str) -> Vec<&'j str> {
-    json.get(field).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
-}
-
-fn is(json: &Json, field: &str) -> bool {
-    json.get(field).and_then(Json::as_bool).unwrap_or_default()
 }
 
 /// Session with a node, whose agents have numbers.
@@ -199,7 +188,7 @@ impl ScriptPlayer {
             Ok(())
         } else if is_me("by") && !is(step, "auto") {
             self.say(step)
-        } else if names(step, "to").contains(&player.as_str()) && !is(step, "held") {
+        } else if names(step, "to").any(|to| to == player) && !is(step, "held") {
             self.take(text(step, "by").unwrap())
         } else {
             Ok(())
@@ -247,7 +236,7 @@ impl ScriptPlayer {
     }
 
     fn say(&mut self, step: &Json) -> Result<(), String> {
-        let receivers = names(step, "to");
+        let receivers: Vec<&str> = names(step, "to").collect();
         let first = receivers[0].to_owned();
         if is(step, "late") {
             sleep_until(self.reply_by[&first] + LATER_MS);
@@ -273,7 +262,7 @@ impl ScriptPlayer {
         };
         extras.reply_by_ms = step.get("reply_by").and_then(Json::as_u64).map(|ms| now_ms() + ms);
         if let Some(dialogues) = &mut self.dialogues {
-            dialogues.say(&message).map_err(|error| error.to_string())?;
+            dialogues.say(&message, now_ms()).map_err(|error| error.to_string())?;
         }
         self.session.send_message(self.number, &message);
         Ok(())
@@ -302,7 +291,7 @@ fn start(run: &str, role: &str, scripts: &[Arc<Json>]) -> Vec<Vec<ScriptPlayer>>
     let (session, reader, home) = PlayerSession::open(&variable("WHIMBREL_URL"), &variable("WHIMBREL_TOKEN"));
     let (mut groups, mut agents, mut created_names) = (Vec::new(), Vec::new(), Vec::new());
     for script in scripts {
-        let breaks = names(script, "breaks");
+        let breaks: Vec<&str> = names(script, "breaks").collect();
         let mut group = Vec::new();
         for (player, part) in script["players"].as_object().unwrap() {
             if part != role {

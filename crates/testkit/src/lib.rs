@@ -25,6 +25,7 @@ mod links;
 mod network;
 mod random;
 mod scratch;
+pub mod script_fields;
 mod sessions;
 mod simulation;
 pub mod stores;

@@ -5,6 +5,7 @@
 const path = require("node:path");
 const vscode = require("vscode");
 const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
+const { ADVICE, checkRuns } = require("./binary.js");
 const { commandLine } = require("./command-line.js");
 const { completed } = require("./debug-configuration.js");
 
@@ -27,7 +28,7 @@ async function start() {
   try {
     await client.start();
   } catch (error) {
-    const message = `The language server does not start: ${error}. Set whimbrel.path to the whimbrel binary.`;
+    const message = `The language server does not start: ${error}. ${ADVICE}`;
     vscode.window.showErrorMessage(message);
   }
 }
@@ -58,9 +59,13 @@ async function debug(file) {
   }
 }
 
-/** Starts the debug adapter of a session. */
+/** Starts the debug adapter of a session. Without a binary, Visual Studio Code would end the session in silence. */
 const adapters = {
-  createDebugAdapterDescriptor: () => new vscode.DebugAdapterExecutable(binary(), ["dap"]),
+  createDebugAdapterDescriptor: async () => {
+    const command = binary();
+    await checkRuns(command);
+    return new vscode.DebugAdapterExecutable(command, ["dap"]);
+  },
 };
 
 /** Completes configurations: F5 without any debugs the active file. */

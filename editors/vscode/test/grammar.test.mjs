@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 const require = createRequire(import.meta.url);
 const oniguruma = require("vscode-oniguruma");
 const { INITIAL, Registry, parseRawGrammar } = require("vscode-textmate");
+const { checkRuns } = require("../src/binary.js");
 const { commandLine } = require("../src/command-line.js");
 const { completed } = require("../src/debug-configuration.js");
 
@@ -143,6 +144,12 @@ test("debug_configurations_are_completed", () => {
   assert.equal(completed({}, undefined), null);
   const attach = { type: "whimbrel", request: "attach", name: "A" };
   assert.equal(completed(attach, "/x/a.asl"), attach);
+});
+
+test("missing_binary_is_explained", async () => {
+  await checkRuns(process.execPath);
+  const reason = /^cannot run no-such-binary: ENOENT\. Set whimbrel\.path to the whimbrel binary\. In a remote window,/;
+  await assert.rejects(checkRuns("no-such-binary"), ({ message }) => reason.test(message));
 });
 
 test("command_lines_are_quoted", () => {

@@ -193,6 +193,8 @@ async def test_contract_net_awards_and_reports(society: Society) -> None:
         assert sorted(proposal.content["price"] for proposal in net.proposals) == [20, 30]
         assert {str(one.sender) for one in net.refusals} == {"n-95", "ams"}
         assert net.silent == ["n-mute"]
+        with pytest.raises(ProtocolError, match="'n-20' is no proposal"):
+            await net.accept("n-20")  # type: ignore[arg-type]
         best = min(net.proposals, key=lambda proposal: proposal.content["price"])
         assert (await net.accept(best)).content == "painted"
         await until(lambda: painters["n-30"].verdicts)

@@ -9,12 +9,15 @@ import signal
 import subprocess
 import sys
 import textwrap
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from society import TOKEN, WHIMBREL, Society, asynchronous, needs_node, until
 
 from whimbrel import Agent, EndedError, Keep, Message, Offer, Platform, StayedError, WhimbrelError, on
+from whimbrel.acl.json import value_to_json
+from whimbrel.agents.saver import Restored
 
 pytestmark = needs_node
 
@@ -51,6 +54,19 @@ async def test_agent_goes_on_with_its_state(society: Society) -> None:
             assert (await asking).content == 7
             assert (counter.count, counter.told) == (7, ["bob", "bob"])
             await counter.stop()
+
+
+def test_state_of_other_code_is_refused() -> None:
+    for code in ("py:Counter", "ts:Counter", "asl:00/asl"):
+        counter: Any = Counter()
+        state = value_to_json({"count": 3, "told": []}).encode()
+        counter._entry = SimpleNamespace(saver=SimpleNamespace(restored=Restored(code, state), source=None))
+        if code.startswith("asl:"):
+            with pytest.raises(WhimbrelError, match="asl, which is not Python"):
+                counter._bind_state()
+        else:
+            counter._bind_state()
+            assert counter.count == 3
 
 
 @asynchronous
@@ -135,7 +151,7 @@ async def test_agent_moves_to_another_client(harbours: Society) -> None:
         arrived: list[Counter] = []
 
         async def take(offer: Offer) -> None:
-            assert (offer.name, offer.code) == ("mover", "ts:Counter")
+            assert (offer.name, offer.code) == ("mover", "py:Counter")
             arrived.append(await there.start("mover", Counter(), keep=True))
 
         there.on_offer(take)

@@ -15,6 +15,7 @@ from strategies import messages
 from whimbrel import Message, ProtocolError, Term
 from whimbrel.acl import PERFORMATIVES, Aid, Atom
 from whimbrel.protocols import INITIATOR, PARTICIPANT, Machine, Machines, protocol, protocols
+from whimbrel.protocols.limits import QUESTIONS_MAX
 
 SCRIPTS = scripts()
 DATA = FOLDER.parents[1] / "sdk/python/src/whimbrel/protocols/data"
@@ -258,6 +259,17 @@ def test_long_subscription_takes_no_memory() -> None:
         machine.send("inform", now)
     assert len(machine._trail) == 2
     assert machine.receive("cancel", 2000).verdict == "ok"
+
+
+def test_oldest_questions_are_forgotten() -> None:
+    machine = Machine(protocol("fipa-subscribe"), PARTICIPANT)
+    machine.receive("subscribe", 0)
+    for number in range(1000):
+        machine.send("inform", number, reply_with=str(number))
+    assert len(machine._questions) == QUESTIONS_MAX
+    assert not machine.asked(str(999 - QUESTIONS_MAX))
+    assert machine.asked(str(1000 - QUESTIONS_MAX))
+    assert machine.asked("999")
 
 
 def test_unknown_protocol_names_the_known_ones() -> None:

@@ -8,6 +8,7 @@ import { Aid } from "../src/acl/aid.js";
 import { replyTo, type Message } from "../src/acl/message.js";
 import { atom, term, type Value } from "../src/acl/value.js";
 import { Agent } from "../src/agents/agent.js";
+import { QUESTIONS_MAX } from "../src/protocols/limits.js";
 import {
   bidInDutchAuctions,
   bidInEnglishAuctions,
@@ -53,6 +54,14 @@ test("scripts have the same verdicts", () => {
 
 test("tables are those of the data", () => {
   assert.equal(readFileSync(join(repository(), "sdk/typescript/src/protocols/tables.ts"), "utf8"), tablesText());
+});
+
+test("oldest questions of a conversation are forgotten", () => {
+  const machine = new Machine(KNOWN.get("fipa-subscribe")!, "participant");
+  machine.receive({ performative: "subscribe" }, 0);
+  for (let number = 0; number < 1000; number++) machine.send({ performative: "inform", replyWith: `${number}` }, number);
+  const remembered = Array.from({ length: 1000 }, (_, number) => `${number}`).filter((id) => machine.asked(id));
+  assert.deepEqual([remembered.length, remembered[0], remembered.at(-1)], [QUESTIONS_MAX, `${1000 - QUESTIONS_MAX}`, "999"]);
 });
 
 test("random orders end conversations once", () => {

@@ -79,6 +79,7 @@ wrong_programs! {
     negated_action: "+!g : ~.my_name(x) <- a.\n";
     annotated_action: "+!g <- .print(x)[a].\n";
     operator_before_action: "+!g <- !.print(x); ?.length(L, N).\n";
+    operator_before_grouped_action: "+!g <- ?(.member(X, [1])).\n+!h <- ?(py.f(X)).\n";
     number_as_formula: "+!g : 3 <- a.\n+!h : b & \"text\" <- a.\n";
     chained_relation: "+!g : 1 < X < 3 <- a.\n";
     operators_of_other_languages: "+!g : a && b <- c.\n+!h : X != 1 <- c.\n+!i : a || b <- c.\n+!j <- X := 2.\n+!k -> a.\n";

@@ -9,6 +9,7 @@ use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig, load};
 use whimbrel_platform::{AgentBody, Next, Turn};
 use whimbrel_testkit::Simulation;
+use whimbrel_testkit::script_fields::{is, names, text};
 
 fn body(text: &str) -> Box<dyn AgentBody> {
     let loaded = load(text, &Text::from("test.asl"), &mut NoFiles);
@@ -23,10 +24,6 @@ const CONFORMANCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformanc
 
 fn atom(name: &str) -> String {
     name.replace('-', "_")
-}
-
-fn names<'j>(json: &'j Json, field: &str) -> impl Iterator<Item = &'j str> {
-    json.get(field).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
 }
 
 fn listed(items: &[String]) -> String {
@@ -127,14 +124,6 @@ struct PlayerReplay<'s> {
     quotes: HashMap<(String, String, String), String>,
     reply_by: HashMap<(String, String), u64>,
     held: Vec<AclMessage>,
-}
-
-fn text<'j>(json: &'j Json, field: &str) -> Option<&'j str> {
-    json.get(field).and_then(Json::as_str)
-}
-
-fn is(json: &Json, field: &str) -> bool {
-    json.get(field).and_then(Json::as_bool).unwrap_or_default()
 }
 
 impl<'s> PlayerReplay<'s> {
@@ -582,6 +571,79 @@ fn broker_reads_and_sends_map_values() {
     let said = talk.say(Performative::Proxy, "c", proxy);
     let done = (Performative::Inform, Value::list(["shop".into()]));
     assert_eq!(said[1..], [done, (Performative::Inform, Value::list([answer]))], "{said:?}");
+}
+
+#[test]
+fn publisher_keeps_newest_questions() {
+    let press = program(
+        &["subscribe"],
+        r#"+!subscribed(sport, A) : conversation::subscriber(C, A, sport)
+              <- for (.range(N, 1, 200)) {
+                    .concat("r", N, Id);
+                    !conversation::say(C, A, inform, N, [reply_with(Id)])
+                 };
+                 ?conversation::machine(C, A, _, _, _, _, Trail, [Newest|Older], _);
+                 .print(.length(Trail), " ", 1 + .length(Older), " ", Newest)."#,
+    );
+    let mut talk = Correspondence::new("fipa-subscribe", &press);
+    assert_eq!(talk.say(Performative::Subscribe, "c", Value::atom("sport")).len(), 201);
+    assert_eq!(talk.simulation.output(), [r#"[me] 2 64 question("r200",active)"#]);
+}
+
+#[test]
+fn late_offer_is_forgotten() {
+    let bidder = program(
+        &["contract_net"],
+        "!count. +!count <- .wait(69000); .count(conversation::offered(_, _, _, _), N); .print(N).
+         +!propose_for(fence, 3) <- .wait(200).",
+    );
+    let mut talk = Correspondence::new("fipa-contract-net", &bidder);
+    let mut call = AclMessage::new(Performative::Cfp, Aid::local("other"), Aid::local("me"), Value::atom("fence"));
+    call.extras_mut().reply_by_ms = Some(talk.simulation.services().wall_clock_ms() + 100);
+    talk.simulation.send(call.in_conversation("c").with_protocol("fipa-contract-net"));
+    talk.simulation.run_for(70_000);
+    assert_eq!((talk.sent(), talk.simulation.output()), (vec![], vec!["[me] 0".to_owned()]));
+}
+
+#[test]
+fn query_about_data_is_refused() {
+    let mut talk = Correspondence::new("fipa-query", &program(&["query"], "raining. tea. +!agree_to(_)."));
+    let questions = [Value::from("raining"), record(&[("tea", Value::Int(3))]), Value::list([]), Value::Null];
+    for (number, question) in questions.into_iter().enumerate() {
+        for (ask, name) in [(Performative::QueryIf, "if"), (Performative::QueryRef, "ref")] {
+            let said = talk.say(ask, &format!("{name}{number}"), question.clone());
+            let [(Performative::Refuse, Value::Str(why))] = &said[..] else { panic!("{ask} {question}: {said:?}") };
+            assert!(why.ends_with(": ask for a literal, such as raining or price(tea, P)"), "{why}");
+        }
+    }
+    let asked = talk.say(Performative::QueryIf, "c", Value::atom("raining"));
+    assert_eq!(asked[1..], [(Performative::Inform, Value::Bool(true))], "{asked:?}");
+}
+
+#[test]
+fn capital_names_are_agents() {
+    let asker = program(
+        &["brokering", "recruiting", "contract_net", "auction_english"],
+        r#"!go. +!go <- !broker("Bob", shop, price(tea), 500, A); .print(A); !met(A);
+              !recruit("Bob", shop, price(tea), 500, B); .print(B); !met(B);
+              !contract_net(fence, ["Ada"], 500, C); .print(C);
+              !english_auction(vase, ["Ada"], auction(10, 5, 300), sold(W, P)); .print(W, " ", P).
+           +!met([answer(A, _)]) : .atom(A) <- .send(A, tell, thanks)."#,
+    );
+    let bob = program(&["brokering", "recruiting"], r#"+!find_agents("shop", ["Ada"])."#);
+    let ada = program(
+        &["request", "contract_net", "auction_english"],
+        r#"+!perform(price(tea), 3). +!propose_for(fence, 7). +!perform(fence, built). +!bid_for(vase, 10).
+           +thanks[source(A)] <- .print("from ", A)."#,
+    );
+    let expected = [
+        "[Ada] from ivan",
+        "[ivan] Ada 10",
+        "[ivan] [answer(Ada,3)]",
+        "[ivan] [answer(Ada,3)]",
+        "[ivan] [done(Ada,7,built)]",
+    ];
+    assert_eq!(society(&[("ivan", &asker), ("Bob", &bob), ("Ada", &ada)]), expected);
 }
 
 #[test]

@@ -57,6 +57,14 @@ struct DapClient {
 
 impl DapClient {
     fn start(site: &SocietyFolder) -> Self {
+        let mut client = Self::started(site);
+        let offered = client.ask("initialize", json!({ "adapterID": "whimbrel" }));
+        assert_eq!(offered["supportsConfigurationDoneRequest"], true);
+        client
+    }
+
+    /// Starts an adapter, to which nothing was said.
+    fn started(site: &SocietyFolder) -> Self {
         let mut command = site.command(&["dap"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = RunningProcess(command.spawn().unwrap());
@@ -71,10 +79,7 @@ impl DapClient {
             }
         });
         let folder = site.scratch.path().to_string_lossy().into_owned();
-        let mut client = Self { process, input, messages, events: Vec::new(), requests: 0, folder };
-        let offered = client.ask("initialize", json!({ "adapterID": "whimbrel" }));
-        assert_eq!(offered["supportsConfigurationDoneRequest"], true);
-        client
+        Self { process, input, messages, events: Vec::new(), requests: 0, folder }
     }
 
     /// Starts the society of the folder with these breakpoints in the program of bob.
@@ -270,6 +275,48 @@ fn breakpoint_shows_stack_and_variables() {
     let frame = client.ask("evaluate", json!({ "expression": "?brought(X)", "frameId": frames[0], "context": "repl" }));
     assert_eq!(frame["result"], "X = [tea,to(ann)]");
     assert_eq!(client.leave(), Some(0));
+    assert_eq!(runs(&site), 0);
+}
+
+/// Requests in the order and form of Visual Studio Code 1.139.
+#[test]
+fn vscode_requests_reach_breakpoint() {
+    let site = shop();
+    let mut client = DapClient::started(&site);
+    let hello = json!({
+        "clientID": "vscode", "clientName": "Visual Studio Code", "adapterID": "whimbrel", "pathFormat": "path",
+        "linesStartAt1": true, "columnsStartAt1": true, "supportsVariableType": true, "supportsVariablePaging": true,
+        "supportsRunInTerminalRequest": true, "locale": "en", "supportsProgressReporting": true,
+        "supportsInvalidatedEvent": true, "supportsMemoryReferences": true, "supportsMemoryEvent": true,
+        "supportsArgsCanBeInterpretedByShell": true, "supportsStartDebuggingRequest": true,
+        "supportsANSIStyling": true,
+    });
+    let offered = client.ask("initialize", hello);
+    let filters = offered["exceptionBreakpointFilters"].as_array().unwrap().clone();
+    let bob = site.scratch.path().join("bob.asl");
+    let launch = json!({
+        "type": "whimbrel", "request": "launch", "name": "Debug bob.asl", "program": bob, "__configurationTarget": 6,
+        "__sessionId": "0e4b5e8c-7d3d-4ad3-8a0e-6f9b8d1d2c3e",
+    });
+    let launched = client.send("launch", &launch);
+    client.event("initialized");
+    let lines = json!({
+        "source": { "name": "bob.asl", "path": bob }, "lines": [4], "sourceModified": false,
+        "breakpoints": [{ "line": 4, "column": 7 }],
+    });
+    assert_eq!(client.ask("setBreakpoints", lines)["breakpoints"][0]["verified"], true);
+    let chosen: Vec<&Value> = filters.iter().filter(|it| it["default"] == true).map(|it| &it["filter"]).collect();
+    client.ask("setExceptionBreakpoints", json!({ "filters": chosen }));
+    client.ask("configurationDone", Value::Null);
+    let is_answer = |message: &Value| message["request_seq"] == launched;
+    assert_eq!(client.event_that(is_answer)["success"], true);
+    let stopped = client.event("stopped");
+    assert_eq!(client.thread("bob"), stopped["threadId"]);
+    let top = json!({ "threadId": stopped["threadId"], "startFrame": 0, "levels": 1 });
+    let frame = client.ask("stackTrace", top)["stackFrames"][0].clone();
+    assert_eq!((&frame["line"], &frame["source"]["path"]), (&json!(4), &json!(bob)));
+    client.ask("disconnect", json!({ "restart": false, "terminateDebuggee": true }));
+    assert_eq!(client.process.0.wait().unwrap().code(), Some(0));
     assert_eq!(runs(&site), 0);
 }
 

@@ -2,9 +2,10 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{ChildStdin, ChildStdout, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
+use whimbrel_editor::server::path_of;
 
 use super::{CommandFolder, RunningProcess, Scratch, whimbrel};
 
@@ -39,7 +40,10 @@ struct Editor {
 impl Editor {
     /// Starts a server and shakes hands.
     fn start() -> Self {
-        let mut command = whimbrel();
+        Self::start_as(whimbrel())
+    }
+
+    fn start_as(mut command: Command) -> Self {
         command.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = RunningProcess(command.spawn().unwrap());
         let input = process.0.stdin.take();
@@ -166,6 +170,23 @@ fn definitions_cross_files() {
     let mut params = at(&ann, 3, 46);
     params["context"] = greets;
     assert_eq!(editor.ask("textDocument/references", params).as_array().map(Vec::len), Some(2));
+    assert_eq!(editor.end(), Some(0));
+}
+
+#[test]
+fn library_definition_can_be_opened() {
+    let program = "{ include(\"$whimbrel/request.asl\") }\n!go.\n+!go <- !request(bob, paint, 500, _).\n";
+    let scratch = Scratch::with(&[("ann.asl", program)]);
+    let mut command = whimbrel();
+    command.env("XDG_CACHE_HOME", scratch.path()).env("LOCALAPPDATA", scratch.path());
+    let mut editor = Editor::start_as(command);
+    let ann = editor.open(&scratch.path().join("ann.asl"));
+    let found = editor.ask("textDocument/definition", at(&ann, 2, 11));
+    let copy = path_of(found[0]["uri"].as_str().unwrap());
+    let line = found[0]["range"]["start"]["line"].as_u64().unwrap() as usize;
+    let text = std::fs::read_to_string(&copy).unwrap();
+    assert!(text.lines().nth(line).unwrap().starts_with("+!request("), "{found}");
+    assert!(copy.metadata().unwrap().permissions().readonly());
     assert_eq!(editor.end(), Some(0));
 }
 

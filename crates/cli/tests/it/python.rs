@@ -195,21 +195,31 @@ fn crash_fails_calls_and_is_bounded() {
     assert!(seen.err.contains("the Python process has ended (exit status: 3)"), "{}", seen.err);
 }
 
-/// A child that the process forks leaves its pipes: the node notices the end of the process.
+/// A child that the process forks leaves its pipes: the node notices the end of the process. The child ends after the
+/// node.
 #[cfg(unix)]
 #[test]
 fn crash_beside_forked_child_fails_calls() {
     let actions = "
 import os, signal, time
 
+def outlive(node):
+    for _ in range(250):
+        try:
+            os.kill(node, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+
 def crash():
     printed, prints = os.pipe()
+    node = os.getppid()
     if os.fork() == 0:
         print('not a frame', flush=True)
         os.close(1)
         os.close(2)
         os.write(prints, b'.')
-        time.sleep(25)
+        outlive(node)
         os._exit(0)
     os.read(printed, 1)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -60,8 +60,7 @@ impl<H: EditorHost> LanguageServer<H> {
     fn locations(&self, places: &[FilePlace], texts: &Texts) -> Value {
         let location = |place: &FilePlace| {
             let (text, lines) = texts.get(&place.file)?;
-            let uri = self.documents.uri(Path::new(place.file.as_str()));
-            Some(json!({ "uri": uri, "range": range(text, lines, place.span()) }))
+            Some(json!({ "uri": self.uri(&place.file)?, "range": range(text, lines, place.span()) }))
         };
         json!(places.iter().filter_map(location).collect::<Vec<Value>>())
     }
@@ -133,6 +132,9 @@ impl<H: EditorHost> LanguageServer<H> {
             return Err(RequestFault::failed(format!("`{name}` cannot be the new name: {wanted}")));
         }
         let places = index::occurrences(society, &file, &site);
+        if let Some(place) = places.iter().find(|place| whimbrel_bdi::is_library_path(&place.file)) {
+            return Err(RequestFault::failed(format!("the name cannot be changed: `{}` uses it", place.file)));
+        }
         let texts = texts_of(society, &places);
         let mut changes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
         for place in &places {

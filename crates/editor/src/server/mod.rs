@@ -24,6 +24,10 @@ pub use documents::{OpenDocuments, path_of, uri_of};
 pub trait EditorHost {
     /// Reads the society around a project or program; `open` has precedence over files.
     fn society(&mut self, file: &Path, open: &FxHashMap<PathBuf, String>) -> Option<SocietyText>;
+
+    /// Returns the folder with copies of the library's files, `$whimbrel/contract_net.asl` and others, for an editor to
+    /// open; `None` if there is none.
+    fn library_folder(&self) -> Option<&Path>;
 }
 
 /// Codes of errors of JSON-RPC and of the protocol.
@@ -219,6 +223,9 @@ impl<H: EditorHost> LanguageServer<H> {
 
     /// Returns all that is wrong with a document.
     fn diagnostics(&mut self, path: &Path, text: &str) -> Vec<Diagnostic> {
+        if self.library_path(path).is_some() {
+            return Vec::new();
+        }
         if documents::is_project(path) {
             return parse_project(text, &Text::from(path.to_string_lossy()), &[]).diagnostics;
         }
@@ -234,15 +241,35 @@ impl<H: EditorHost> LanguageServer<H> {
         found
     }
 
-    /// Returns the society around a document, and the name that the document has in it.
+    /// Returns the society around a document, and the name that the document has in it. A copy of a file of the library
+    /// belongs to the society that was read last, if that includes the file.
     fn society_of(&mut self, path: &Path) -> Option<(Text, &SocietyText)> {
-        let is_known = self.society.as_ref().is_some_and(|(_, society)| name_in(society, path).is_some());
-        if !is_known {
+        let library = self.library_path(path);
+        let own = library.as_deref().map_or(path, Path::new);
+        let is_known = |name: &Path, society: &Option<(PathBuf, SocietyText)>| {
+            society.as_ref().is_some_and(|(_, society)| name_in(society, name).is_some())
+        };
+        let name = if is_known(own, &self.society) { own } else { path };
+        if !is_known(name, &self.society) {
             let society = self.host.society(path, self.documents.texts())?;
             self.society = Some((path.to_owned(), society));
         }
         let (_, society) = self.society.as_ref()?;
-        Some((name_in(society, path)?, society))
+        Some((name_in(society, name)?, society))
+    }
+
+    /// Returns the path of a file of the library, if `path` is the host's copy of it.
+    fn library_path(&self, path: &Path) -> Option<String> {
+        let name = path.strip_prefix(self.host.library_folder()?).ok()?;
+        Some(whimbrel_bdi::library_path_of(&name.to_string_lossy().replace('\\', "/")))
+    }
+
+    /// Returns the URI of a file of a society. Editors open the host's copy of a file of the library.
+    fn uri(&self, file: &Text) -> Option<String> {
+        match whimbrel_bdi::library_name_of(file) {
+            Some(name) => Some(self.documents.uri(&self.host.library_folder()?.join(name))),
+            None => Some(self.documents.uri(Path::new(file.as_str()))),
+        }
     }
 }
 

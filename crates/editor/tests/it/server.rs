@@ -27,6 +27,10 @@ impl EditorHost for OpenOnly {
             false => SocietyText::of_program(text, &name, &mut files),
         })
     }
+
+    fn library_folder(&self) -> Option<&Path> {
+        Some(Path::new("/library"))
+    }
 }
 
 const PARTS: [&str; 40] = [
@@ -140,4 +144,47 @@ proptest! {
             prop_assert_eq!(format(&once, &name), Ok(once.clone()), "{}", text);
         }
     }
+}
+
+/// Server in which a program that includes a file of the library is open.
+fn with_library_user() -> LanguageServer<OpenOnly> {
+    let mut server = LanguageServer::new(OpenOnly, "0");
+    server.handle(&json!({ "id": 0, "method": "initialize", "params": {} }));
+    let text = r#"{ include("$whimbrel/request.asl") }
+!go.
++!go <- !request(bob, paint, 500, _).
++!perform(paint, painted).
+"#;
+    open(&mut server, "file:///a.asl", text);
+    server
+}
+
+fn open(server: &mut LanguageServer<OpenOnly>, uri: &str, text: &str) -> Vec<Value> {
+    let document = json!({ "uri": uri, "text": text });
+    server.handle(&json!({ "method": "textDocument/didOpen", "params": { "textDocument": document } }))
+}
+
+fn ask(server: &mut LanguageServer<OpenOnly>, method: &str, line: u32, character: u32) -> Value {
+    let at = json!({ "line": line, "character": character });
+    let params = json!({ "textDocument": { "uri": "file:///a.asl" }, "position": at, "newName": "new_name" });
+    server.handle(&json!({ "id": 1, "method": format!("textDocument/{method}"), "params": params })).remove(0)
+}
+
+#[test]
+fn library_definition_is_in_copy() {
+    let mut server = with_library_user();
+    let found = ask(&mut server, "definition", 2, 11);
+    let place = &found["result"][0];
+    assert_eq!(place["uri"], "file:///library/request.asl", "{found}");
+    let (_, library) = whimbrel_bdi::load_library("$whimbrel/request.asl").unwrap();
+    let line = place.pointer("/range/start/line").and_then(Value::as_u64).unwrap() as usize;
+    assert!(library.text.lines().nth(line).unwrap().starts_with("+!request("), "{found}");
+    let shown = open(&mut server, "file:///library/request.asl", &library.text);
+    assert_eq!(shown[0]["params"]["diagnostics"], json!([]), "{shown:?}");
+}
+
+#[test]
+fn name_of_library_is_not_renamed() {
+    let refused = ask(&mut with_library_user(), "rename", 3, 4);
+    assert_eq!(refused["error"]["message"], "the name cannot be changed: `$whimbrel/work.asl` uses it", "{refused}");
 }

@@ -13,7 +13,7 @@ use super::talk::Talk;
 /// Commands are [`call`](Self::call), [`award`](Self::award) and [`cancel`](Self::cancel). Outputs are messages to send
 /// ([`poll_message`](Self::poll_message)), the next deadline ([`poll_timeout`](Self::poll_timeout)),
 /// [`proposals`](Self::proposals) once a call is answered, and [`outcomes`](Self::outcomes) at the end. Call `call`
-/// first, then `award`; an iterated net may call several times.
+/// first, then `award`; an iterated net may call several times. `now_ms` is the time, in milliseconds since 1970.
 ///
 /// ```
 /// use whimbrel_acl::{Aid, Performative, Symbol, Value};
@@ -21,14 +21,14 @@ use super::talk::Talk;
 ///
 /// let (ivan, ada, bob) = (Aid::local("ivan"), Aid::local("ada"), Aid::local("bob"));
 /// let mut net = ContractNet::new(ivan, Symbol::new("home"), "c1", [ada, bob]);
-/// net.call(&Value::from("fence"), Some(1_000))?;
+/// net.call(&Value::from("fence"), Some(1_000), 0)?;
 /// let calls: Vec<_> = std::iter::from_fn(|| net.poll_message()).collect();
 /// for (call, price) in calls.iter().zip([40, 35]) {
 ///     let offer = call.make_reply(call.receivers[0], Performative::Propose).with_content(price);
 ///     net.take(&offer, 500);
 /// }
 /// let best = net.proposals().unwrap().into_iter().min_by_key(|offer| offer.content.to_string()).unwrap().sender;
-/// net.award(&[best], &Value::from("fence"), Some(5_000))?;
+/// net.award(&[best], &Value::from("fence"), Some(5_000), 600)?;
 /// assert_eq!((best, net.state(ada), net.state(bob)), (bob, "rejected", "accepted"));
 /// # Ok::<(), whimbrel_platform::protocols::SayError>(())
 /// ```
@@ -72,9 +72,10 @@ impl ContractNet {
     ///
     /// # Errors
     /// The protocol does not allow it.
-    pub fn call(&mut self, task: &Value, reply_by_ms: Option<u64>) -> Result<(), SayError> {
+    pub fn call(&mut self, task: &Value, reply_by_ms: Option<u64>, now_ms: u64) -> Result<(), SayError> {
+        self.handle_timeout(now_ms);
         let to = self.talk.among(&["start", "proposed"]);
-        self.talk.say(&to, Performative::Cfp, task, reply_by_ms)
+        self.talk.say(&to, Performative::Cfp, task, reply_by_ms, now_ms)
     }
 
     /// Returns the proposals, if no bidder owes an answer any more.
@@ -86,19 +87,25 @@ impl ContractNet {
     /// Accepts the proposals of some agents, which have to deliver by `reply_by_ms`, and rejects all others.
     ///
     /// # Errors
-    /// One of them has no proposal that could be accepted: nothing is sent.
-    pub fn award(&mut self, winners: &[Aid], task: &Value, reply_by_ms: Option<u64>) -> Result<(), SayError> {
-        self.talk.say(winners, Performative::AcceptProposal, task, reply_by_ms)?;
+    /// One of them has no proposal that could be accepted, maybe because its deadline has passed: nothing is sent.
+    pub fn award(
+        &mut self,
+        winners: &[Aid],
+        task: &Value,
+        reply_by_ms: Option<u64>,
+        now_ms: u64,
+    ) -> Result<(), SayError> {
+        self.talk.say(winners, Performative::AcceptProposal, task, reply_by_ms, now_ms)?;
         let losers = self.talk.among(&["proposed"]);
-        self.talk.say(&losers, Performative::RejectProposal, task, None)
+        self.talk.say(&losers, Performative::RejectProposal, task, None, now_ms)
     }
 
     /// Cancels the contract net.
     ///
     /// # Errors
     /// A cancel is not allowed.
-    pub fn cancel(&mut self, reply_by_ms: Option<u64>) -> Result<(), SayError> {
-        self.talk.cancel(reply_by_ms)
+    pub fn cancel(&mut self, reply_by_ms: Option<u64>, now_ms: u64) -> Result<(), SayError> {
+        self.talk.cancel(reply_by_ms, now_ms)
     }
 
     /// Takes a message. `None` if it belongs to another conversation.

@@ -1,8 +1,11 @@
 //! Dialogue: one conversation of a protocol with one other agent.
 
+use std::collections::VecDeque;
+
 use whimbrel_acl::{AclMessage, Performative, Symbol, Text};
 
 use super::table::{Protocol, ProtocolRole, START};
+use crate::limits::QUESTIONS_MAX;
 
 /// State of one conversation with one other agent, as `conformance/protocols/README.md` specifies it.
 ///
@@ -21,7 +24,8 @@ pub struct Dialogue {
     /// once: a publisher may never receive another message.
     trail: Vec<TrailState>,
     /// Own messages that an answer may quote, oldest first, each with the state to which it led.
-    questions: Vec<(Text, &'static str)>,
+    /// At most [`QUESTIONS_MAX`] of them.
+    questions: VecDeque<(Text, &'static str)>,
 }
 
 /// State that a dialogue left without a message of the other agent.
@@ -89,7 +93,7 @@ pub struct SayError(pub String);
 impl Dialogue {
     /// Returns a dialogue in which nothing was said.
     pub fn new(protocol: &'static Protocol, role: ProtocolRole) -> Self {
-        Self { protocol, role, state: START, deadline_ms: None, trail: Vec::new(), questions: Vec::new() }
+        Self { protocol, role, state: START, deadline_ms: None, trail: Vec::new(), questions: VecDeque::new() }
     }
 
     /// Returns the protocol.
@@ -107,7 +111,7 @@ impl Dialogue {
         self.state
     }
 
-    /// Returns true if an own message had this `:reply-with`.
+    /// Returns true if one of the newest [`QUESTIONS_MAX`] own messages with a `:reply-with` had this one.
     pub fn has_asked(&self, reply_with: &Text) -> bool {
         self.questions.iter().any(|(id, _)| id == reply_with)
     }
@@ -122,16 +126,18 @@ impl Dialogue {
         self.deadline_ms
     }
 
-    /// Takes note of a message that this agent sends.
+    /// Takes note of a message that this agent sends, after the deadline if that has passed.
     ///
     /// # Errors
-    /// The protocol does not allow it: the message is not to be sent, and nothing changed.
-    pub fn say(&mut self, said: &Saying) -> Result<(), SayError> {
+    /// The protocol does not allow it: the message is not to be sent, and nothing changed, except that the deadline may
+    /// have passed.
+    pub fn say(&mut self, said: &Saying, now_ms: u64) -> Result<(), SayError> {
+        self.handle_timeout(now_ms);
         let next = self.protocol.next(self.state, self.role, said.performative);
         let next = next.ok_or_else(|| SayError(self.explain(self.role, said.performative)))?;
         self.leave(false);
         if let Some(id) = &said.reply_with {
-            self.questions.push((id.clone(), next));
+            self.ask(id, next);
         }
         self.enter(next, said.reply_by_ms);
         Ok(())
@@ -177,6 +183,13 @@ impl Dialogue {
         true
     }
 
+    fn ask(&mut self, id: &Text, state: &'static str) {
+        if self.questions.len() >= QUESTIONS_MAX {
+            self.questions.pop_front();
+        }
+        self.questions.push_back((id.clone(), state));
+    }
+
     fn leave(&mut self, ended_by_deadline: bool) {
         let left = TrailState { name: self.state, ended_by_deadline };
         self.trail.retain(|earlier| *earlier != left);
@@ -192,9 +205,9 @@ impl Dialogue {
     /// Returns the state of the question that a message quotes, if that is not the newest question.
     fn older_question(&self, said: &Saying) -> Option<&'static str> {
         let quoted = said.in_reply_to.as_ref()?;
-        let (_, older) = self.questions.split_last()?;
-        let is_newest = self.questions.last().is_some_and(|(id, _)| id == quoted);
-        let asked = older.iter().rev().find(|(id, _)| id == quoted).filter(|_| !is_newest);
+        let mut newest_first = self.questions.iter().rev();
+        let (newest, _) = newest_first.next()?;
+        let asked = newest_first.find(|(id, _)| id == quoted).filter(|_| newest != quoted);
         asked.map(|(_, state)| *state)
     }
 
@@ -238,16 +251,46 @@ const BROKEN: &str = "broken";
 mod tests {
     use super::*;
 
-    #[test]
-    fn publisher_does_not_grow() {
-        let saying = |performative| Saying { performative, reply_with: None, in_reply_to: None, reply_by_ms: None };
-        let mut publisher = Dialogue::new(Protocol::named("fipa-subscribe").unwrap(), ProtocolRole::Participant);
+    fn saying(performative: Performative) -> Saying {
+        Saying { performative, reply_with: None, in_reply_to: None, reply_by_ms: None }
+    }
+
+    fn publisher() -> Dialogue {
+        let mut publisher = Dialogue::new(Protocol::known("fipa-subscribe"), ProtocolRole::Participant);
         let asked = publisher.take(ProtocolRole::Initiator, &saying(Performative::Subscribe), 0);
         assert_eq!(asked, MessageVerdict::Ok);
-        publisher.say(&saying(Performative::Agree)).unwrap();
+        publisher.say(&saying(Performative::Agree), 0).unwrap();
+        publisher
+    }
+
+    #[test]
+    fn publisher_does_not_grow() {
+        let mut publisher = publisher();
         for _ in 0..1_000 {
-            publisher.say(&saying(Performative::Inform)).unwrap();
+            publisher.say(&saying(Performative::Inform), 0).unwrap();
         }
         assert_eq!(publisher.trail.len(), 2, "{:?}", publisher.trail);
+    }
+
+    #[test]
+    fn oldest_questions_are_forgotten() {
+        let mut publisher = publisher();
+        let id = |number: usize| Text::from(number.to_string());
+        for number in 1..=1_000 {
+            publisher.say(&Saying { reply_with: Some(id(number)), ..saying(Performative::Inform) }, 0).unwrap();
+        }
+        assert_eq!(publisher.questions.len(), QUESTIONS_MAX);
+        assert!(!publisher.has_asked(&id(1_000 - QUESTIONS_MAX)));
+        assert!(publisher.has_asked(&id(1_001 - QUESTIONS_MAX)) && publisher.has_asked(&id(1_000)));
+    }
+
+    #[test]
+    fn proposal_after_deadline_is_refused() {
+        let mut bidder = Dialogue::new(Protocol::known("fipa-contract-net"), ProtocolRole::Participant);
+        let call = Saying { reply_by_ms: Some(1_000), ..saying(Performative::Cfp) };
+        assert_eq!(bidder.take(ProtocolRole::Initiator, &call, 0), MessageVerdict::Ok);
+        let refused = bidder.say(&saying(Performative::Propose), 1_000).unwrap_err().to_string();
+        assert_eq!(refused, "fipa-contract-net, silent: propose is not allowed; nothing may be said any more");
+        assert_eq!(bidder.state(), "silent");
     }
 }

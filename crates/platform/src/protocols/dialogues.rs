@@ -56,8 +56,9 @@ impl Dialogues {
     /// without a conversation, are none of its business.
     ///
     /// # Errors
-    /// The protocol does not allow it in one of the dialogues: the message is not to be sent, and nothing changed.
-    pub fn say(&mut self, message: &AclMessage) -> Result<(), SayError> {
+    /// The protocol does not allow it in one of the dialogues, maybe because a deadline has passed: the message is not
+    /// to be sent, and nothing changed.
+    pub fn say(&mut self, message: &AclMessage, now_ms: u64) -> Result<(), SayError> {
         let extras = message.extras();
         let Some(conversation) = &extras.conversation_id else { return Ok(()) };
         let protocol = extras.protocol.and_then(|name| Protocol::named(name.as_str()));
@@ -70,7 +71,7 @@ impl Dialogues {
                 (None, Some(protocol)) => Dialogue::new(protocol, ProtocolRole::Initiator),
                 (None, None) => continue,
             };
-            dialogue.say(&said)?;
+            dialogue.say(&said, now_ms)?;
             changed.push((key, dialogue));
         }
         changed.into_iter().for_each(|(key, dialogue)| self.put(key, dialogue));

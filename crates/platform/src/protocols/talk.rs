@@ -50,14 +50,16 @@ impl Talk {
     /// Says something to some of the other agents. They have to answer by `reply_by_ms`, in milliseconds since 1970.
     ///
     /// # Errors
-    /// The protocol does not allow it towards one of them: nothing is sent.
+    /// The protocol does not allow it towards one of them, maybe because a deadline has passed: nothing is sent.
     pub fn say(
         &mut self,
         to: &[Aid],
         performative: Performative,
         content: &Value,
         reply_by_ms: Option<u64>,
+        now_ms: u64,
     ) -> Result<(), SayError> {
+        self.handle_timeout(now_ms);
         let mut dialogues = self.dialogues.clone();
         let mut messages = Vec::new();
         for other in to {
@@ -69,7 +71,7 @@ impl Talk {
             let extras = message.extras_mut();
             extras.reply_by_ms = reply_by_ms;
             extras.in_reply_to = self.last.get(other).and_then(|last| last.extras().reply_with.clone());
-            dialogues.say(&message)?;
+            dialogues.say(&message, now_ms)?;
             messages.push(message);
         }
         self.dialogues = dialogues;
@@ -127,13 +129,14 @@ impl Talk {
     ///
     /// # Errors
     /// A cancel is not allowed.
-    pub fn cancel(&mut self, reply_by_ms: Option<u64>) -> Result<(), SayError> {
+    pub fn cancel(&mut self, reply_by_ms: Option<u64>, now_ms: u64) -> Result<(), SayError> {
+        self.handle_timeout(now_ms);
         let continues = |other: &Aid| {
             let state = self.state(*other);
             state != START && state != "cancelling" && !self.protocol.is_end(state)
         };
         let open: Vec<Aid> = self.others.iter().copied().filter(continues).collect();
-        self.say(&open, Performative::Cancel, &Value::Null, reply_by_ms)
+        self.say(&open, Performative::Cancel, &Value::Null, reply_by_ms, now_ms)
     }
 }
 

@@ -7,9 +7,9 @@ use crate::durable::CodeHash;
 use crate::durable::Origin;
 use crate::limits::SESSION_CODE_NAME_BYTES_MAX;
 
-/// Name of an agent's code, which travels with its state: `asl:HASH/NAME`, `wasm:HASH/NAME`, or `ts:NAME`. HASH is the
-/// SHA-256 of its bytes in hexadecimal digits; NAME is its file's name, for people. The client alone knows code of the
-/// form `ts:NAME`.
+/// Name of an agent's code, which travels with its state: `asl:HASH/NAME`, `wasm:HASH/NAME`, `ts:NAME` or `py:NAME`.
+/// HASH is the SHA-256 of its bytes in hexadecimal digits; NAME is its file's name, for people. The client alone knows
+/// code of the forms `ts:NAME` and `py:NAME`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CodeName {
     /// AgentSpeak program, as it travels between nodes.
@@ -27,7 +27,33 @@ pub enum CodeName {
         name: String,
     },
     /// Client's own code: no node can run it.
-    Script(String),
+    Script {
+        /// Language in which the client is written.
+        language: ScriptLanguage,
+        /// Name by which clients know the code.
+        name: String,
+    },
+}
+
+/// Languages of clients that name code of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScriptLanguage {
+    /// `ts:`, also for JavaScript.
+    TypeScript,
+    /// `py:`
+    Python,
+}
+
+impl ScriptLanguage {
+    const ALL: [Self; 2] = [Self::TypeScript, Self::Python];
+
+    /// Returns the prefix of its code names, without the colon.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::TypeScript => "ts",
+            Self::Python => "py",
+        }
+    }
 }
 
 impl CodeName {
@@ -37,7 +63,7 @@ impl CodeName {
             // The hash identifies the code, so no fingerprint is needed.
             Self::Program { hash, name } => Some(Origin::Program { path: name, fingerprint: 0, code: Some(hash) }),
             Self::Module { hash, name } => Some(Origin::Module { path: name, hash }),
-            Self::Script(_) => None,
+            Self::Script { .. } => None,
         }
     }
 
@@ -55,7 +81,7 @@ impl CodeName {
 
 /// Error of a text that names no code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("code is asl:HASH/NAME, wasm:HASH/NAME or ts:NAME, of at most {SESSION_CODE_NAME_BYTES_MAX} bytes")]
+#[error("code is asl:HASH/NAME, wasm:HASH/NAME, ts:NAME or py:NAME, of at most {SESSION_CODE_NAME_BYTES_MAX} bytes")]
 pub struct NoCodeName;
 
 impl FromStr for CodeName {
@@ -66,8 +92,8 @@ impl FromStr for CodeName {
             return Err(NoCodeName);
         }
         let (kind, rest) = text.split_once(':').ok_or(NoCodeName)?;
-        if kind == "ts" {
-            return Ok(Self::Script(rest.to_owned()));
+        if let Some(language) = ScriptLanguage::ALL.into_iter().find(|language| language.prefix() == kind) {
+            return Ok(Self::Script { language, name: rest.to_owned() });
         }
         let (digits, name) = rest.split_once('/').ok_or(NoCodeName)?;
         let has_one_name = !digits.bytes().any(|digit| digit.is_ascii_uppercase());
@@ -87,7 +113,7 @@ impl fmt::Display for CodeName {
         let (kind, hash, name) = match self {
             Self::Program { hash, name } => ("asl", hash, name),
             Self::Module { hash, name } => ("wasm", hash, name),
-            Self::Script(name) => return write!(f, "ts:{name}"),
+            Self::Script { language, name } => return write!(f, "{}:{name}", language.prefix()),
         };
         write!(f, "{kind}:{}/{name}", CodeHash(*hash))
     }
@@ -100,8 +126,9 @@ mod tests {
     #[test]
     fn code_name_round_trips() {
         let hash = "0123456789abcdef".repeat(4);
-        for name in [format!("asl:{hash}/bob.asl"), format!("wasm:{hash}/a/b.wasm"), "ts:".into(), "ts:x:y/z".into()] {
-            assert_eq!(name.parse::<CodeName>().map(|code| code.to_string()), Ok(name));
+        let (program, module) = (format!("asl:{hash}/bob.asl"), format!("wasm:{hash}/a/b.wasm"));
+        for name in [program.as_str(), &module, "ts:", "ts:x:y/z", "py:Counter"] {
+            assert_eq!(name.parse::<CodeName>().map(|code| code.to_string()).as_deref(), Ok(name));
         }
         let upper = hash.to_uppercase();
         let long = format!("ts:{}", "x".repeat(SESSION_CODE_NAME_BYTES_MAX));
@@ -109,7 +136,7 @@ mod tests {
             "",
             "asl",
             "asl:",
-            "py:x",
+            "js:x",
             &format!("asl:{hash}"),
             &format!("asl:{hash}/"),
             &format!("asl:{upper}/x"),
@@ -129,6 +156,6 @@ mod tests {
         let name = format!("wasm:{}/bob.wasm", "00".repeat(32));
         assert_eq!(CodeName::of(&module).map(|code| code.to_string()), Some(name));
         assert_eq!(CodeName::of(&Origin::Type("Bob".to_owned())), None);
-        assert_eq!(CodeName::Script("x".into()).origin(), None);
+        assert_eq!("py:x".parse::<CodeName>().unwrap().origin(), None);
     }
 }

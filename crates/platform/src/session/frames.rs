@@ -281,7 +281,7 @@ pub struct Save {
     pub agent: u32,
     /// Last message covered by the state, by the node's number.
     pub upto: u64,
-    /// Name of the code: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`; see [`CodeName`](super::CodeName).
+    /// Name of the code: `asl:HASH/NAME`, `wasm:HASH/NAME`, `ts:NAME` or `py:NAME`; see [`CodeName`](super::CodeName).
     pub code: String,
     /// State.
     #[serde(with = "super::octets")]

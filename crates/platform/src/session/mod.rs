@@ -29,7 +29,7 @@ mod transmit;
 mod uploads;
 
 pub use body::{SessionBody, SharedSession};
-pub use code_name::{CodeName, NoCodeName};
+pub use code_name::{CodeName, NoCodeName, ScriptLanguage};
 pub use departing::DepartingBody;
 pub use durability::SavedState;
 pub use frames::{

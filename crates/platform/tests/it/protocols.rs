@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use serde_json::Value as Json;
 use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Text, Value};
 use whimbrel_platform::protocols::{Dialogue, Dialogues, MessageVerdict, ProtocolRole, Saying, protocols};
+use whimbrel_testkit::script_fields::{is, names, text};
 
 /// One script, while it is replayed.
 struct ScriptReplay<'s> {
@@ -22,25 +23,13 @@ struct ScriptReplay<'s> {
     held: VecDeque<AclMessage>,
 }
 
-fn text<'j>(json: &'j Json, field: &str) -> Option<&'j str> {
-    json.get(field).and_then(Json::as_str)
-}
-
-fn list<'j>(json: &'j Json, field: &str) -> Vec<&'j str> {
-    json.get(field).and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect()
-}
-
-fn is(json: &Json, field: &str) -> bool {
-    json.get(field).and_then(Json::as_bool).unwrap_or_default()
-}
-
 fn performative(name: &str) -> Performative {
     Performative::named(Symbol::new(name))
 }
 
 impl<'s> ScriptReplay<'s> {
     fn new(script: &'s Json, protocol: &'s str) -> Self {
-        let breaks = list(script, "breaks");
+        let breaks: Vec<&str> = names(script, "breaks").collect();
         let players = script["players"].as_object().unwrap().keys().map(String::as_str);
         let behaving = players.filter(|player| !breaks.contains(player));
         let dialogues = |player: &'s str| (player, Dialogues::new(Aid::local(player), Symbol::new("here")));
@@ -84,7 +73,7 @@ impl<'s> ScriptReplay<'s> {
 
     fn say(&mut self, step: &Json) {
         let by = text(step, "by").unwrap();
-        for to in list(step, "to") {
+        for to in names(step, "to") {
             let message = match is(step, "auto") {
                 true => self.automatic(by, to, step),
                 false => self.message(by, to, step),
@@ -125,7 +114,7 @@ impl<'s> ScriptReplay<'s> {
         };
         extras.reply_by_ms = step.get("reply_by").and_then(Json::as_u64).map(|ms| self.now_ms + ms);
         if let Some(player) = self.players.get_mut(by) {
-            player.say(&message).unwrap_or_else(|error| panic!("{step}: {error}"));
+            player.say(&message, self.now_ms).unwrap_or_else(|error| panic!("{step}: {error}"));
         }
         message
     }
@@ -185,7 +174,7 @@ proptest! {
                 reply_by_ms: Some(now_ms + 20),
             };
             match kind {
-                0 => drop(dialogue.say(&said)),
+                0 => drop(dialogue.say(&said, now_ms)),
                 1 => drop(dialogue.handle_timeout(now_ms)),
                 2 => drop(dialogue.take(ProtocolRole::Platform, &said, now_ms)),
                 _ => {

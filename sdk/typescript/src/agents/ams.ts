@@ -4,9 +4,6 @@ import type { Agent } from "./agent.js";
 import { agentIdentifier, agentOf, perform, search, searchTerm, type SearchOptions } from "./directory.js";
 import type { Waiting } from "./mailbox.js";
 
-/** Ends that an agent waits for, by the names of the others: the AMS tells it of each once. */
-const ENDS = new WeakMap<Agent, Map<string, Promise<string>>>();
-
 /** State of an agent's life (FIPA00023 5.1). */
 export type AgentState = "initiated" | "active" | "suspended" | "waiting" | "transit";
 
@@ -28,6 +25,8 @@ export interface AgentDescription {
 /** The agent management system: the directory of all agents. */
 export class Ams {
   readonly #agent: Agent;
+  /** Ends that the agent waits for, by the names of the others: the AMS tells it of each once. */
+  readonly #ends = new Map<string, Promise<string>>();
 
   /** @internal */
   constructor(agent: Agent) {
@@ -74,10 +73,8 @@ export class Ams {
    */
   whenEnded(agent: AidLike): Promise<string> {
     const { name } = Aid.of(agent);
-    const ends = ENDS.get(this.#agent) ?? new Map<string, Promise<string>>();
-    ENDS.set(this.#agent, ends);
-    const end = ends.get(name) ?? this.#watch(name).finally(() => ends.delete(name));
-    ends.set(name, end);
+    const end = this.#ends.get(name) ?? this.#watch(name).finally(() => this.#ends.delete(name));
+    this.#ends.set(name, end);
     return end;
   }
 

@@ -64,7 +64,7 @@ interface CodeFetch {
 /** An agent that wants to move here. */
 export interface Offer {
   readonly name: string;
-  /** Name of the agent's code: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`. */
+  /** Name of the agent's code: `asl:HASH/NAME`, `wasm:HASH/NAME`, `ts:NAME` or `py:NAME`. */
   readonly code: string;
 }
 

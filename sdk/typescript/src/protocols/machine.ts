@@ -3,6 +3,7 @@
  * time are given to it. conformance/protocols/README.md in the repository is its specification.
  */
 import { WhimbrelError } from "../acl/errors.js";
+import { QUESTIONS_MAX } from "./limits.js";
 
 /** Side of a conversation. */
 export type ProtocolRole = "initiator" | "participant";
@@ -113,7 +114,7 @@ export class Machine {
    * once: a publisher may never receive another message.
    */
   #trail: (readonly [state: string, byDeadline: boolean])[] = [];
-  /** States by the `replyWith` of the own messages that led there. The newest is the last. */
+  /** States by the `replyWith` of the newest own messages, which led there. The newest is the last. */
   readonly #questions = new Map<string, string>();
 
   constructor(
@@ -142,7 +143,7 @@ export class Machine {
     return this.protocol.ends[this.#state] ?? false;
   }
 
-  /** True if an own message carried this `replyWith`. */
+  /** True if one of the newest own messages with a `replyWith` had this one. */
   asked(replyWith: string): boolean {
     return this.#questions.has(replyWith);
   }
@@ -180,6 +181,8 @@ export class Machine {
     if (said.replyWith === undefined) return;
     this.#questions.delete(said.replyWith);
     this.#questions.set(said.replyWith, to);
+    const [oldest] = this.#questions.keys();
+    if (this.#questions.size > QUESTIONS_MAX && oldest !== undefined) this.#questions.delete(oldest);
   }
 
   /** Judges a received message, and moves if it fits. */

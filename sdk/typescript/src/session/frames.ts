@@ -607,7 +607,7 @@ class FieldReader {
   }
 }
 
-const KINDS_BY_NAME = new Map<string, (typeof KINDS)[number]>(KINDS.filter(([kind]) => kind !== "").map((kind) => [kind[0], kind]));
+const KINDS_BY_NAME = new Map(KINDS.map((kind) => [kind[0], kind]));
 
 function readJson(text: string): Frame {
   let json: unknown;
@@ -620,7 +620,7 @@ function readJson(text: string): Frame {
   const type = typeof given === "object" && given !== null ? given["type"] : undefined;
   if (given === null || typeof type !== "string") throw unreadable("no type");
   const [name, fields] = KINDS_BY_NAME.get(type) ?? [];
-  if (name === undefined || fields === undefined) throw new DecodeError("unknown-kind", `frame of unknown kind ${JSON.stringify(type)}`);
+  if (!name || !fields) throw new DecodeError("unknown-kind", `frame of unknown kind ${JSON.stringify(type)}`);
   const frame = { type: name, ...readJsonFields(fields, given, name === "hello") };
   if (name !== "message") return frame as unknown as Frame;
   if (given["message"] === undefined) throw unreadable("no message");

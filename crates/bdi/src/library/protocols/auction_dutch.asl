@@ -11,8 +11,9 @@
 { include("$whimbrel/auction.asl") }
 { include("$whimbrel/tables/auction_dutch.asl") }
 
-+!dutch_auction(Goods, Bidders, auction(From, Step, Least, Ms), Outcome)
-   <- !conversation::open(C);
++!dutch_auction(Goods, Names, auction(From, Step, Least, Ms), Outcome)
+   <- ?conversation::agents(Names, Bidders);
+      !conversation::open(C);
       !conversation::open_auction(C, "fipa-auction-dutch", Goods, Bidders);
       !conversation::lower(C, Goods, Bidders, From, Step, Least, Ms, Outcome);
       !conversation::close_auction(C, Bidders, Outcome).

@@ -11,8 +11,9 @@
 { include("$whimbrel/auction.asl") }
 { include("$whimbrel/tables/auction_english.asl") }
 
-+!english_auction(Goods, Bidders, auction(From, Step, Ms), Outcome)
-   <- !conversation::open(C);
++!english_auction(Goods, Names, auction(From, Step, Ms), Outcome)
+   <- ?conversation::agents(Names, Bidders);
+      !conversation::open(C);
       !conversation::open_auction(C, "fipa-auction-english", Goods, Bidders);
       !conversation::raise(C, Goods, Bidders, From, Step, Ms, nobody, Outcome);
       !conversation::close_auction(C, Bidders, Outcome).

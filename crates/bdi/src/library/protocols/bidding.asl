@@ -5,8 +5,9 @@
 // ---- Initiator
 
 // Offers: terms offer(Offer, Agent) of the agents that propose in time.
-+!conversation::call(C, Protocol, Task, Bidders, Ms, Offers)
-   <- for (.member(Bidder, Bidders)) {
++!conversation::call(C, Protocol, Task, Names, Ms, Offers)
+   <- ?conversation::agents(Names, Bidders);
+      for (.member(Bidder, Bidders)) {
          !conversation::begin(C, Bidder, Protocol);
          !conversation::ask(C, Bidder, cfp, Task, Ms)
       };

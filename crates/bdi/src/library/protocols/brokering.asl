@@ -21,7 +21,7 @@ conversation::broker_ms(5000).
       .findall(answer(A, Result), .member(M, Maps) & conversation::proxy_answer(M, A, Result), Answers).
 
 conversation::proxy_answer(M, A, Result)
-   :- .map.get(M, "agent", Name) & .term2string(A, Name) & .map.get(M, "content", Result).
+   :- .map.get(M, "agent", Name) & conversation::agent(Name, A) & .map.get(M, "content", Result).
 
 conversation::reacts("fipa-brokering", participant, asked).
 +!conversation::react("fipa-brokering", participant, asked, C, From, Content, _)

@@ -10,6 +10,9 @@ conversation::number(1).
 // Time to remember a conversation that is over, in milliseconds.
 conversation::memory_ms(60000).
 
+// Own messages that an answer may quote, of one conversation. The oldest is forgotten.
+conversation::questions_max(64).
+
 // ---- Protocols: tables/*.asl has protocol(Name, Moves, Deadlines, Ends) of each
 
 conversation::next(Protocol, State, By, Performative, To)
@@ -38,9 +41,9 @@ conversation::other_role(initiator, participant).
 conversation::other_role(participant, initiator).
 
 // ---- Machines: machine(C, Other, Protocol, Role, State, Deadline, Trail, Questions, Quote). Deadline is a time or
-// none. Trail has left(State, by_deadline | by_message), newest first: states left since the last message that fitted.
-// Questions has question(Id, State), newest first: own messages that an answer may quote. Quote is what an own message
-// quotes.
+// none. Trail has left(State, by_deadline | by_message), newest first: states left since the last message that fitted,
+// each once. Questions has question(Id, State), newest first: own messages that an answer may quote. Quote is what an
+// own message quotes.
 
 conversation::state(C, Other, State) :- conversation::machine(C, Other, _, _, State, _, _, _, _)[source(self)].
 conversation::over(C, Other, End)
@@ -69,18 +72,29 @@ conversation::over(C, Other, End)
    : conversation::memory_ms(Ms)
    <- .wait(Ms);
       .abolish(conversation::machine(C, Other, _, _, _, _, _, _, _));
-      .abolish(conversation::last(C, Other, _, _)).
+      .abolish(conversation::last(C, Other, _, _));
+      .abolish(conversation::offered(C, Other, _, _)).
 
 // Moves on if the deadline has passed.
 @conversation_tick[atomic]
 +!conversation::tick(C, Other)
    : conversation::machine(C, Other, Protocol, Role, State, Deadline, Trail, Questions, Quote)[source(self)]
    & Deadline \== none & system.time >= Deadline & conversation::deadline(Protocol, State, To, _)
-   <- !conversation::put(C, Other, Protocol, Role, To, none, [left(State, by_deadline)|Trail], Questions, Quote).
+   <- .delete(left(State, by_deadline), Trail, Earlier);
+      !conversation::put(C, Other, Protocol, Role, To, none, [left(State, by_deadline)|Earlier], Questions, Quote).
 +!conversation::tick(_, _).
 
 conversation::deadline_of(Protocol, State, Parameters, By)
    :- .member(reply_by(By), Parameters) & conversation::deadline(Protocol, State, _, _).
+
+// ---- Names of agents
+
+// A name may be a text: the atom for Ada cannot be written, as it would be a variable.
+conversation::agent(Text, Agent) :- .string(Text) & Agent =.. [Text, [], []].
+conversation::agent(Agent, Agent) :- not .string(Agent).
+
+conversation::agents(Names, Agents)
+   :- .findall(Agent, .member(Name, Names) & conversation::agent(Name, Agent), Agents).
 
 // ---- Own messages
 
@@ -123,15 +137,22 @@ conversation::deadline_of(Protocol, State, Parameters, By)
    <- !conversation::questions(Parameters, To, Questions, Asked);
       !conversation::reply_by(Protocol, To, Parameters, Deadline);
       !conversation::quoting(Quote, Parameters, Quoting);
-      !conversation::put(C, Other, Protocol, Role, To, Deadline, [left(State, by_message)|Trail], Asked, Quote).
+      .delete(left(State, by_message), Trail, Earlier);
+      !conversation::put(C, Other, Protocol, Role, To, Deadline, [left(State, by_message)|Earlier], Asked, Quote).
 +!conversation::move(C, Other, Performative, _, _)
    : conversation::machine(C, Other, Protocol, Role, State, _, _, _, _)[source(self)]
    <- !conversation::explain(Protocol, State, Role, Performative, Why);
       .fail_with(protocol, Why).
 
-+!conversation::questions(Parameters, To, Questions, [question(Id, To)|Questions])
-   : .member(reply_with(Id), Parameters).
++!conversation::questions(Parameters, To, Questions, [question(Id, To)|Newer])
+   : .member(reply_with(Id), Parameters)
+   <- !conversation::forget_oldest(Questions, Newer).
 +!conversation::questions(_, _, Questions, Questions).
+
++!conversation::forget_oldest(Questions, Newer)
+   : conversation::questions_max(Max) & .length(Questions) >= Max
+   <- .delete(Max - 1, Questions, Newer).
++!conversation::forget_oldest(Questions, Questions).
 
 +!conversation::reply_by(Protocol, State, Parameters, By)
    : conversation::deadline_of(Protocol, State, Parameters, By).

@@ -9,8 +9,9 @@
 { include("$whimbrel/work.asl") }
 { include("$whimbrel/tables/propose.asl") }
 
-+!propose(Agent, Action, Ms, Decision)
-   <- !conversation::open(C);
++!propose(Name, Action, Ms, Decision)
+   <- ?conversation::agent(Name, Agent);
+      !conversation::open(C);
       !conversation::begin(C, Agent, "fipa-propose");
       !conversation::ask(C, Agent, propose, Action, Ms);
       .wait(conversation::over(C, Agent, _), Ms, _);

@@ -14,7 +14,8 @@
    : .map.get(Content, "service", Service) & .map.get(Content, "performative", "request")
    & .map.get(Content, "content", Question)
    <- !conversation::say(C, From, agree, Content, []);
-      !conversation::find(Service, From, Found);
+      !conversation::find(Service, From, Names);
+      ?conversation::agents(Names, Found);
       !conversation::at_most(Content, Found, Chosen);
       !conversation::some(C, From, Service, Chosen, Agents).
 +!conversation::recruits(C, From, _, none, none)

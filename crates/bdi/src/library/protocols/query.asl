@@ -6,7 +6,7 @@
 //     !query_ref(Agent, Pattern, Deadline_ms, Result), whose result is the first answer to ?Pattern. They fail as
 //     work.asl says.
 // Participant: it answers from its beliefs, its rules, and its plans for +?Pattern. A plan +!agree_to(Question) decides
-//     before; its failure refuses.
+//     before; its failure refuses. A question that is text, a number, a list or a map is refused.
 
 { include("$whimbrel/work.asl") }
 { include("$whimbrel/tables/query.asl") }
@@ -16,7 +16,19 @@
 +!query_ref(Agent, Pattern, Ms, Result)
    <- !conversation::question("fipa-query", Agent, query_ref, Pattern, Ms, Result).
 
+// Text and maps are neither so nor not so.
+conversation::no_question(null, "nothing").
+conversation::no_question(Content, "a text") :- .string(Content).
+conversation::no_question(Content, "a number") :- .number(Content).
+conversation::no_question(Content, "a list") :- .list(Content).
+conversation::no_question(Content, "a map") :- .type(Content, map).
+conversation::no_question(Content, "a set") :- .type(Content, set).
+
 conversation::reacts("fipa-query", participant, asked).
++!conversation::react("fipa-query", participant, asked, C, From, Content, _)
+   : conversation::no_question(Content, Kind)
+   <- .concat("the question is ", Kind, ": ask for a literal, such as raining or price(tea, P)", Why);
+      !conversation::say(C, From, refuse, Why, []).
 +!conversation::react("fipa-query", participant, asked, C, From, Question, _)
    : .relevant_plans({+!agree_to(Question)}, [])
    <- !conversation::reply_to(C, From, Question).

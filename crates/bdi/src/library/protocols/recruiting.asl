@@ -21,7 +21,7 @@
       .map.put(Map, "reply_with", Id);
       .map.freeze(Map, Content);
       !conversation::question("fipa-recruiting", Recruiter, proxy, Content, Ms, Names);
-      .findall(A, .member(Name, Names) & .term2string(A, Name), Agents);
+      ?conversation::agents(Names, Agents);
       .wait(conversation::all_over(Inner, Agents), Ms, _);
       -conversation::expects(Inner, "fipa-request", request, Id);
       .findall(

@@ -11,8 +11,9 @@
 { include("$whimbrel/work.asl") }
 { include("$whimbrel/tables/request_when.asl") }
 
-+!request_when(Agent, Action, Condition, Ms, Result)
-   <- !conversation::open(C);
++!request_when(Name, Action, Condition, Ms, Result)
+   <- ?conversation::agent(Name, Agent);
+      !conversation::open(C);
       !conversation::begin(C, Agent, "fipa-request-when");
       !conversation::ask(C, Agent, request_when, when(Action, Condition), Ms);
       .wait(not conversation::state(C, Agent, requested), Ms, _);

@@ -13,8 +13,9 @@
 
 // ---- Initiator
 
-+!subscribe(Agent, Topic, Ms, subscription(C, Agent, Topic))
-   <- !conversation::open(C);
++!subscribe(Name, Topic, Ms, subscription(C, Agent, Topic))
+   <- ?conversation::agent(Name, Agent);
+      !conversation::open(C);
       +conversation::subscribed_to(C, Agent, Topic);
       !conversation::begin(C, Agent, "fipa-subscribe");
       !conversation::ask(C, Agent, subscribe, Topic, Ms);

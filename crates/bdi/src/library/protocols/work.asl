@@ -15,8 +15,9 @@ conversation::result_ms(10000).
 
 // ---- Initiators: one agent is asked, and its answer awaited
 
-+!conversation::question(Protocol, Agent, Performative, Content, Ms, Result)
-   <- !conversation::open(C);
++!conversation::question(Protocol, Name, Performative, Content, Ms, Result)
+   <- ?conversation::agent(Name, Agent);
+      !conversation::open(C);
       !conversation::begin(C, Agent, Protocol);
       !conversation::ask(C, Agent, Performative, Content, Ms);
       .wait(conversation::over(C, Agent, _), Ms, _);

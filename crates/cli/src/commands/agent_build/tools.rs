@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus};
 use anyhow::{Context, bail};
 
 use self::system::{program_in, was_interrupted};
+use crate::cached_folder::cache;
 
 #[cfg(unix)]
 #[path = "unix.rs"]
@@ -21,11 +22,6 @@ const SCRATCH_TRIES: u32 = 100;
 
 /// Rust target of agents.
 pub const TARGET: &str = "wasm32-unknown-unknown";
-
-/// Returns the folder that `guest/tools/install.sh` writes.
-pub fn cache() -> Option<PathBuf> {
-    Some(whimbrel_files::caches()?.join("whimbrel"))
-}
 
 /// Returns a program of this name where commands are searched.
 pub fn program(name: &str) -> Option<PathBuf> {

@@ -23,7 +23,7 @@ class Offer(NamedTuple):
     """An agent that wants to move here."""
 
     name: str
-    #: Name of the agent's code: `asl:HASH/NAME`, `wasm:HASH/NAME` or `ts:NAME`.
+    #: Name of the agent's code: `asl:HASH/NAME`, `wasm:HASH/NAME`, `ts:NAME` or `py:NAME`.
     code: str
 
 

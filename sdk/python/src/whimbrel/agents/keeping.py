@@ -14,8 +14,10 @@ from .timing import Timing
 
 __all__ = ["Keeping"]
 
-#: Prefix of the names of code that only clients know.
-CODE_PREFIX = "ts:"
+#: Prefix of the names of code that only clients in Python know.
+CODE_PREFIX = "py:"
+#: Prefixes of code names that states of agents in Python may have. Earlier versions had no prefix of their own.
+_CODE_PREFIXES = (CODE_PREFIX, "ts:")
 
 
 class Keeping(Timing):
@@ -86,7 +88,9 @@ class Keeping(Timing):
             return
         restored = saver.restored
         if restored is not None:
-            if not restored.code.startswith(CODE_PREFIX):
-                raise WhimbrelError(f"cannot restore the agent: its saved state belongs to {restored.code}")
+            if not restored.code.startswith(_CODE_PREFIXES):
+                raise WhimbrelError(
+                    f"cannot restore the agent: its saved state belongs to {restored.code}, which is not Python"
+                )
             self.load_state(value_from_json(parse_json(restored.state.decode())))
         saver.source = lambda: value_to_json(self.save_state()).encode()

@@ -154,6 +154,9 @@ class ContractNet:
         self, proposals: list[Message], content: Any, deadline: float | None
     ) -> dict[Aid, Message | WhimbrelError]:
         talk = self._talk
+        for proposal in proposals:
+            if not isinstance(proposal, Message):
+                raise ProtocolError(f"{proposal!r} is no proposal: accept messages of `net.proposals`")
         winners = [proposal.sender for proposal in proposals]
         for winner in winners:
             # The machine says what is wrong before anybody is rejected.

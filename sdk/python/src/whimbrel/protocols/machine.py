@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..acl.errors import WhimbrelError
+from .limits import QUESTIONS_MAX
 
 __all__ = [
     "INITIATOR",
@@ -179,7 +180,7 @@ class Machine:
         # States left by own messages and by deadlines (true) since the last received message that fitted. Each is there
         # once: a publisher may never receive another message.
         self._trail: list[tuple[str, bool]] = []
-        # States by the `reply-with` of the own messages that led there. The newest is the last.
+        # States by the `reply-with` of the newest own messages, which led there. The newest is the last.
         self._questions: dict[str, str] = {}
 
     def copy(self) -> Machine:
@@ -222,6 +223,8 @@ class Machine:
         if reply_with is not None:
             self._questions.pop(reply_with, None)
             self._questions[reply_with] = to
+            if len(self._questions) > QUESTIONS_MAX:
+                del self._questions[next(iter(self._questions))]
 
     def check(self, say: str, now_ms: int) -> str:
         """Returns the state to which an own message would lead.
@@ -235,7 +238,7 @@ class Machine:
         return to
 
     def asked(self, reply_with: str | None) -> bool:
-        """True if an own message carried this `reply-with`."""
+        """True if one of the newest own messages with a `reply-with` had this one."""
         return reply_with in self._questions
 
     def receive(
