@@ -283,6 +283,27 @@ fn copies_of_known_text_are_charged() {
 }
 
 #[test]
+fn table_maps_are_charged() {
+    let map = BTreeMap::from(["ada", "bob", "eve"].map(|name| (name.to_owned(), 7_i64)));
+    let bytes = bytes_of(&vec![map.clone(); 1000]);
+    let read_with = |budget_bytes: usize| {
+        compact::decode::<Vec<BTreeMap<String, i64>>>(&bytes, Limits::DEFAULT.with_budget_bytes(budget_bytes))
+    };
+    assert!(bytes.len() < 100);
+    assert_eq!(read_with(512 << 10), Ok(vec![map; 1000]));
+    assert!(matches!(read_with(384 << 10), Err(DecodeError::Budget { .. })), "448 bytes for each map of three");
+}
+
+#[test]
+fn split_character_is_refused() {
+    let mut bytes = bytes_of(&["abcd", "efg", "hi", "j"].map(str::to_owned).to_vec());
+    let at = bytes.windows(4).position(|four| four == b"cdef").expect("the texts stand side by side");
+    bytes[at + 1..at + 3].copy_from_slice("é".as_bytes());
+    assert!(matches!(read::<Vec<String>>(&bytes), Err(DecodeError::Malformed { .. })));
+    assert!(matches!(read::<Value>(&bytes), Err(DecodeError::Malformed { .. })));
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     assert!(matches!(read::<String>(&bytes_of(&1_i32)), Err(DecodeError::Mismatch { .. })));
     assert!(matches!(read::<u8>(&bytes_of(&256_i32)), Err(DecodeError::Mismatch { .. })));
