@@ -153,6 +153,7 @@ mod tests {
         assert_eq!((names[0], names[1], names[99], names[100]), ("r0", "r10", "r990", "r1"));
         assert_eq!((records.agents(), records.agents_added()), (101, 1001));
         assert!(records.in_order.len() < 300, "holes are closed");
+        assert!(records.in_order.capacity() < 600, "and the memory is given back");
         assert_eq!(records.find("r990".into()).map(|record| record.aid), Some(Aid::local("r990")));
         assert_eq!(records.find("r991".into()), None);
     }
