@@ -284,14 +284,15 @@ fn copies_of_known_text_are_charged() {
 
 #[test]
 fn table_maps_are_charged() {
-    let map = BTreeMap::from(["ada", "bob", "eve"].map(|name| (name.to_owned(), 7_i64)));
-    let bytes = bytes_of(&vec![map.clone(); 1000]);
+    let map = |row: i64| BTreeMap::from(["ada", "bob", "eve"].map(|name| (name.to_owned(), row)));
+    let maps: Vec<BTreeMap<String, i64>> = (0..1000).map(map).collect();
+    let bytes = bytes_of(&maps);
     let read_with = |budget_bytes: usize| {
         compact::decode::<Vec<BTreeMap<String, i64>>>(&bytes, Limits::DEFAULT.with_budget_bytes(budget_bytes))
     };
-    assert!(bytes.len() < 100);
-    assert_eq!(read_with(512 << 10), Ok(vec![map; 1000]));
-    assert!(matches!(read_with(384 << 10), Err(DecodeError::Budget { .. })), "448 bytes for each map of three");
+    assert!(bytes.len() < 2_000);
+    assert_eq!(read_with(320 << 10), Ok(maps));
+    assert!(matches!(read_with(256 << 10), Err(DecodeError::Budget { .. })), "each map is charged, and its entries");
 }
 
 #[test]
