@@ -181,7 +181,7 @@ mod tests {
         let symbol = Symbol::new("counted-then-kept");
         assert!(Symbol::bytes_made_here() > made, "only then it costs something that stays");
         assert_eq!((name.known(), name.symbol(), NameKey::from(symbol)), (Some(symbol), symbol, name.key()));
-        assert_eq!(Name::new("counted-then-kept"), name);
+        assert_eq!((Name::new("counted-then-kept"), name == symbol), (name.clone(), true));
         drop(name);
         let others: Vec<Name> = (0..100).map(|at| Name::new(&format!("counted-after-{at}"))).collect();
         assert!(others.iter().all(|other| *other != symbol));

@@ -169,3 +169,30 @@ impl<B: AgentBody + ?Sized> AgentBody for Box<B> {
         (**self).owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Next;
+
+    struct Snapshotting;
+
+    impl AgentBody for Snapshotting {
+        fn turn(&mut self, _turn: &mut Turn<'_>) -> Next {
+            Next::Wait
+        }
+
+        fn snapshot(&self, now: Time) -> Option<Vec<u8>> {
+            Some(vec![now.as_ms() as u8])
+        }
+    }
+
+    #[test]
+    fn wrapped_body_keeps_snapshot() {
+        let now = Time::from_ms(7);
+        let boxed: Box<dyn AgentBody> = Box::new(Snapshotting);
+        assert_eq!(AgentBody::snapshot(&boxed, now), Some(vec![7]));
+        let departing = crate::session::DepartingBody::new(boxed, "away".into(), None);
+        assert_eq!(departing.snapshot(now), Some(vec![7]), "it departs with its state");
+    }
+}

@@ -192,6 +192,18 @@ mod tests {
     }
 
     #[test]
+    fn zone_letters_have_hours() {
+        let noon = read("20250101T120000000Z", 0).expect("UTC");
+        let ahead = (13..=23).chain([0]).zip("ABCDEFGHIKLM".chars());
+        let behind = (0..12).rev().zip("NOPQRSTUVWXY".chars());
+        for (hour, letter) in ahead.chain(behind) {
+            let day = if letter == 'M' { "02" } else { "01" };
+            assert_eq!(read(&format!("202501{day}T{hour:02}0000000{letter}"), 0), Ok(noon), "{letter}");
+        }
+        assert!(read("20250101T120000000J", 0).is_err(), "J is the local time of nobody in particular");
+    }
+
+    #[test]
     fn invalid_time_is_refused() {
         for text in [
             "",

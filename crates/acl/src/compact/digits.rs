@@ -287,6 +287,20 @@ mod tests {
     }
 
     #[test]
+    fn long_numbers_read_together() {
+        for digits in 16..=19 {
+            let numbers: Vec<i64> =
+                (0..AT_ONCE as i64).map(|n| 10_i64.pow(digits - 1) + n).flat_map(|n| [n, -n]).collect();
+            let texts: Vec<String> = numbers.iter().map(i64::to_string).collect();
+            for (texts, numbers) in texts.chunks(AT_ONCE).zip(numbers.chunks(AT_ONCE)) {
+                let mut read = Vec::new();
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                assert_eq!((read_long(&texts, &mut read), read.as_slice()), (Some(()), numbers));
+            }
+        }
+    }
+
+    #[test]
     fn batch_of_numbers_reads_like_singles() {
         let one_by_one = |texts: &[&str]| texts.iter().map(|text| numeric(text)).collect::<Option<Vec<i64>>>();
         let check = |texts: &[String]| {

@@ -164,3 +164,24 @@ fn fold(hash: u64) -> u32 {
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_memory_forgets_unused() {
+        const ITEMS: u32 = 8;
+        let mut memory = SenderMemory::new(LinkLimits { items: ITEMS, item_bytes: 100 });
+        let mut look_up = |number: u64| {
+            let hash = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            memory.look_up(hash, |key| *key == number, || 8, || number)
+        };
+        look_up(0);
+        for number in 1..1_000 {
+            assert!(matches!(look_up(0), Lookup::Known(_)), "it is used each time, {number} newcomers ago");
+            assert!(matches!(look_up(number), Lookup::Remember(place) if place < ITEMS));
+        }
+        assert_eq!((memory.by_hash.len(), memory.places.len()), (ITEMS as usize, ITEMS as usize));
+    }
+}

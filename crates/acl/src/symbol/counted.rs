@@ -136,3 +136,30 @@ impl CountedNames {
 
 /// Places that a shard's table keeps for names to come.
 const SPARE_PLACES: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sparse_table_shrinks() {
+        let mut table = CountedNames::default();
+        let mut shares: Vec<NameShare> =
+            (0..10 * SPARE_PLACES as u32).map(|id| table.add(id, id, &format!("sparse-{id}"))).collect();
+        let places = table.names.capacity();
+        let forget_one = |table: &mut CountedNames, shares: &mut Vec<NameShare>| {
+            let counted = Arc::clone(&shares.pop().expect("one is left").0);
+            table.forget(&counted);
+        };
+        while shares.len() >= places / 8 {
+            assert_eq!(table.names.capacity(), places, "at {} names: growing again would cost more", shares.len());
+            forget_one(&mut table, &mut shares);
+        }
+        assert!(table.names.capacity() <= places / 2, "{}", table.names.capacity());
+        while !shares.is_empty() {
+            forget_one(&mut table, &mut shares);
+        }
+        assert!(table.names.capacity() <= SPARE_PLACES, "{}", table.names.capacity());
+        assert_eq!((table.names.len(), table.free.len()), (0, 10 * SPARE_PLACES));
+    }
+}

@@ -258,6 +258,29 @@ mod tests {
     }
 
     #[test]
+    fn long_shared_text_counts_once() {
+        let weight_of = |values: &[Value]| {
+            let mut scale = Scale::new(usize::MAX);
+            values.iter().for_each(|value| scale.add_value(value));
+            scale.bytes()
+        };
+        for (bytes, times) in [(SHARED_TEXT_BYTES - 1, 3), (SHARED_TEXT_BYTES, 1)] {
+            let text = Value::from("x".repeat(bytes));
+            assert_eq!(weight_of(&[text.clone(), text.clone(), text]), times * (ALLOCATION_BYTES + bytes));
+        }
+    }
+
+    #[test]
+    fn structure_weighs_its_parts() {
+        let annots = (0..100).map(|n| Annot::new(Value::Int(n))).collect();
+        let args = (0..10).map(Value::Int).collect();
+        let fact = Structure::full(sym::DEFAULT, false, "p".into(), args, annots);
+        let mut scale = Scale::new(usize::MAX);
+        scale.add_structure(&fact);
+        assert!(scale.bytes() >= 100 * size_of::<Annot>() + 10 * size_of::<Value>(), "{scale:?}");
+    }
+
+    #[test]
     fn scale_stops_at_enough() {
         let list = Value::list((0..100_000).map(|n| Value::Num(f64::from(n))));
         let mut scale = Scale::new(10_000);

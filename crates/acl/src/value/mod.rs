@@ -371,6 +371,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn vector_becomes_list() {
+        assert_eq!(Value::from(vec![Value::Int(1), Value::from("x")]).to_string(), r#"[1,"x"]"#);
+        assert_eq!(Value::from(Vec::<Value>::new()), Value::Nil);
+    }
+
+    #[test]
     fn values_are_small() {
         assert_eq!(size_of::<Value>(), 16);
         assert_eq!(size_of::<Annot>(), 16);

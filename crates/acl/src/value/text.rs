@@ -257,6 +257,35 @@ mod tests {
     }
 
     #[test]
+    fn operators_print_infix() {
+        let [p, q] = ["p", "q"].map(Value::atom);
+        for (functor, text) in [
+            (sym::AND, "p & q"),
+            (sym::OR, "p | q"),
+            (sym::EQ, "p == q"),
+            (sym::NE, r"p \== q"),
+            (sym::LT, "p < q"),
+            (sym::LE, "p <= q"),
+            (sym::GT, "p > q"),
+            (sym::GE, "p >= q"),
+            (sym::UNIFY, "p = q"),
+            (sym::UNIV, "p =.. q"),
+            (sym::ADD, "p+q"),
+            (sym::SUB, "p-q"),
+            (sym::MUL, "p*q"),
+            (sym::DIV, "p/q"),
+            (sym::INTDIV, "p div q"),
+            (sym::MOD, "p mod q"),
+            (sym::POW, "p**q"),
+        ] {
+            let printed = Value::term(functor, [p.clone(), q.clone()]).to_string();
+            assert_eq!(printed, format!("({text})"));
+        }
+        let negative = Value::term(sym::SUB, [Value::Num(-1.0), Value::Num(-0.5)]);
+        assert_eq!(negative.to_string(), "((-1)-(-0.5))", "two signs side by side are no operator");
+    }
+
+    #[test]
     fn decorated_variables_print_as_written() {
         let variable = |name: &str| Value::Var(Var { slot: 0, name: name.into() });
         let decorated = |namespace, negated, annots| {

@@ -108,6 +108,15 @@ fn containers_are_copied() {
 }
 
 #[test]
+fn attribute_tabs_are_escaped() {
+    // Any XML reader takes plain white space in an attribute for blanks.
+    let act = Performative::Other("a\tb\nc\rd".into());
+    let message = AclMessage::new(act, Aid::local("a"), Aid::local("b"), "");
+    let written = String::from_utf8(Encoding::Xml.encode(&message).unwrap()).unwrap();
+    assert!(written.contains("a&#9;b&#10;c&#13;d"), "{written}");
+}
+
+#[test]
 fn hard_texts_come_back() {
     let texts = [
         "",

@@ -156,6 +156,13 @@ fn repeated_conversation_is_short() {
 }
 
 #[test]
+fn repeated_name_stands_once() {
+    let bytes = |names: [&str; 2]| body_of(&Value::term("f", names.map(|name| Value::term(name, [Value::Nil])))).len();
+    assert!(bytes(["abcd", "abcd"]) < bytes(["abcd", "efgh"]), "the second one refers to the first");
+    assert_eq!(bytes(["abc", "abc"]), bytes(["abc", "def"]), "a reference would take no less");
+}
+
+#[test]
 fn a_reset_starts_anew() {
     let (mut encoder, mut decoder) = (Encoder::default(), Decoder::default());
     let first = through_link(&mut encoder, &mut decoder, &[inform("hello"), inform("hello")]);

@@ -283,6 +283,28 @@ fn copies_of_known_text_are_charged() {
 }
 
 #[test]
+fn table_maps_are_charged() {
+    let map = |row: i64| BTreeMap::from(["ada", "bob", "eve"].map(|name| (name.to_owned(), row)));
+    let maps: Vec<BTreeMap<String, i64>> = (0..1000).map(map).collect();
+    let bytes = bytes_of(&maps);
+    let read_with = |budget_bytes: usize| {
+        compact::decode::<Vec<BTreeMap<String, i64>>>(&bytes, Limits::DEFAULT.with_budget_bytes(budget_bytes))
+    };
+    assert!(bytes.len() < 2_000);
+    assert_eq!(read_with(320 << 10), Ok(maps));
+    assert!(matches!(read_with(256 << 10), Err(DecodeError::Budget { .. })), "each map is charged, and its entries");
+}
+
+#[test]
+fn split_character_is_refused() {
+    let mut bytes = bytes_of(&["abcd", "efg", "hi", "j"].map(str::to_owned).to_vec());
+    let at = bytes.windows(4).position(|four| four == b"cdef").expect("the texts stand side by side");
+    bytes[at + 1..at + 3].copy_from_slice("é".as_bytes());
+    assert!(matches!(read::<Vec<String>>(&bytes), Err(DecodeError::Malformed { .. })));
+    assert!(matches!(read::<Value>(&bytes), Err(DecodeError::Malformed { .. })));
+}
+
+#[test]
 fn what_cannot_be_is_refused() {
     assert!(matches!(read::<String>(&bytes_of(&1_i32)), Err(DecodeError::Mismatch { .. })));
     assert!(matches!(read::<u8>(&bytes_of(&256_i32)), Err(DecodeError::Mismatch { .. })));

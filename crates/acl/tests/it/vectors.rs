@@ -134,6 +134,23 @@ fn relative_times_count_from_arrival() {
 }
 
 #[test]
+fn bit_times_have_signs() {
+    // An inform whose reply-by is one day and ten seconds, in each way to write its sign and zone.
+    let reply_by_ms = |code: u8, digits: &[u8], zone: &[u8]| {
+        let message = [&[0xfa, 0x10, 0x08, 0x06, code], digits, zone, &[0x01]].concat();
+        Encoding::BitEfficient.decode_at(&message, 1_700_000_000_000).map(|read| read.extras().reply_by_ms)
+    };
+    let span = [0x11, 0x11, 0x11, 0x12, 0x11, 0x11, 0x21, 0x11, 0x10];
+    let moment = [0x31, 0x36, 0x12, 0x12, 0x11, 0x11, 0x11, 0x11, 0x10];
+    for (code, zone) in [(0x20, ""), (0x24, "Z")] {
+        assert_eq!(reply_by_ms(code, &moment, zone.as_bytes()), Ok(Some(1_735_689_600_000)));
+        assert_eq!(reply_by_ms(code + 1, &span, zone.as_bytes()), Ok(Some(1_700_000_000_000 + 86_410_000)));
+        assert_eq!(reply_by_ms(code + 2, &span, zone.as_bytes()), Ok(Some(1_700_000_000_000 - 86_410_000)));
+        assert!(reply_by_ms(code + 3, &span, zone.as_bytes()).is_err());
+    }
+}
+
+#[test]
 fn sl() {
     let profiles = [Profile::Sl0, Profile::Sl1, Profile::Sl2, Profile::Sl];
     for case in items(&vectors("sl.json")) {

@@ -171,6 +171,7 @@ fn columns_of_every_kind() {
                 ("step".into(), n(1_700_000_000 + i * 60)),
                 ("real".into(), Value::Num(i as f64 / 8.0 + 0.1)),
                 ("odd".into(), Value::Num((i as f64).sqrt())),
+                ("single".into(), Value::Num(f64::from((i as f32).sqrt()))),
                 ("text".into(), Value::from(["red", "green", "blue"][i as usize % 3])),
                 ("own".into(), Value::from(format!("{i:x} is nobody else's"))),
                 ("id".into(), Value::from(format!("id-{i:05}@home"))),

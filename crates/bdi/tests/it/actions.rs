@@ -269,6 +269,37 @@ fn waits_end_by_event_or_condition() {
 }
 
 #[test]
+fn arithmetic_follows_precedence() {
+    let printed = lines("!go. +!go <- .print(1 + 6 / 4 * 2 - 1, \" \", 7 div 2, \" \", -7 mod 4, \" \", 2 ** 3 ** 2).");
+    assert_eq!(printed, ["3 3 -3 512"]);
+}
+
+#[test]
+fn delays_have_units() {
+    for (delay, ms) in [("200", 200), ("1 s", 1_000), ("1 second", 1_000)] {
+        let program = format!("!go. +!go <- .at(\"now +{delay}\", {{ +e }}); .wait({{ +e }}, 1500, T); .print(T).");
+        assert_eq!(lines(&program), [ms.to_string()], "{delay}");
+    }
+    for delay in ["1 m", "1 minutes", "1 h", "1 hour", "1 d", "1 days"] {
+        let program = format!("!go. +!go <- .at(\"now +{delay}\", {{ +e }}); .wait({{ +e }}, 1500, T); .print(T).");
+        assert_eq!(lines(&program), ["1500"], "{delay} are not over");
+    }
+}
+
+#[test]
+fn tail_call_passes_known_results() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- !count(50, R); .print(R).
+        +!count(0, _) <- .current_intention(intention(_, Stack)); .print(.length(Stack)).
+        +!count(N, R) <- R = N; !count(N - 1, _).
+        "#,
+    );
+    assert_eq!(printed, ["2", "50"], "the last plan replaces each before it");
+}
+
+#[test]
 fn condition_tests_use_fresh_variables() {
     let printed = lines(
         r#"
@@ -597,6 +628,10 @@ fn saved_agent_is_a_program() {
     "#;
     let simulation = society(&[("me", main)], &[]);
     let saved = simulation.services().read_source("saved.asl").expect("the agent was saved");
+    assert!(
+        saved.contains("b(1)[source(x)].") && saved.contains("b(\"two\")."),
+        "only another source is told: {saved}"
+    );
     let again = society(&[("other", saved.as_str())], &[]);
     assert_eq!(again.output(), ["[other] saved two"], "{saved}");
 }

@@ -264,6 +264,17 @@ fn taught_plan_handles_next_message() {
     assert_eq!(simulation.output(), ["[bob] hello 1"]);
 }
 
+#[test]
+fn foreign_sender_has_its_platform() {
+    let mut simulation = Simulation::new(5);
+    simulation.spawn("me", Box::new(Agent::new(AgentConfig::new(image("+hi[source(S)] <- .print(S).")))));
+    for sender in [Aid::local("ann"), Aid::new("ann", "away")] {
+        simulation.send(AclMessage::new(Performative::Inform, sender, Aid::local("me"), Value::atom("hi")));
+    }
+    simulation.run_for(1_000);
+    assert_eq!(simulation.output(), ["[me] ann", "[me] ann@away"]);
+}
+
 /// Names stay for ever, so values that others choose for each message must not be names.
 #[test]
 fn message_identifiers_are_not_names() {

@@ -342,6 +342,20 @@ mod tests {
         assert!(join(&mut families, late) && families.take_condemned().is_none(), "all of it ends");
     }
 
+    #[test]
+    fn family_outlives_last_child() {
+        let mut ams = Ams::new("home");
+        let new = |number| NewAgent::new(name(number), AgentKind::Native);
+        ams.create(new(0), Time::ZERO).unwrap();
+        ams.create(NewAgent { owner: name(0), ..new(1) }, Time::ZERO).unwrap();
+        ams.handle_ended(Aid::local(name(1)), EndReason::Finished);
+        assert!(ams.families.by_root.contains_key(&name(0)), "its debts are not forgiven");
+        ams.handle_left(name(0), Some(OTHER));
+        assert!(ams.families.by_root.contains_key(&name(0)), "its root lives elsewhere");
+        ams.handle_ended_elsewhere(&name(0).into(), OTHER);
+        assert!(ams.families.by_root.is_empty());
+    }
+
     const OTHER: NodeId = NodeId(1);
 
     /// Agent of the random walk: its family's root, whether its family counts it, and whether it lives on this node.

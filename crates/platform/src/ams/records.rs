@@ -147,6 +147,8 @@ mod tests {
                 assert!(records.remove(Symbol::new(&format!("r{i}"))).is_some());
             }
         }
+        let (length, capacity) = (records.in_order.len(), records.in_order.capacity());
+        assert!(capacity < 600 && capacity > length, "memory is given back, but for newcomers: {capacity}, {length}");
         records.add(record("r1"));
         let names: Vec<&str> = records.iter().map(|record| record.aid.name.as_str()).collect();
         assert_eq!(names.len(), 101);

@@ -458,3 +458,15 @@ fn mix(mut word: u64) -> u64 {
     word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_follow_weights() {
+        let best = |partition| score(partition, Nonce(1), 300) > score(partition, Nonce(2), 100);
+        let won = (0..10_000).filter(|partition| best(*partition)).count();
+        assert!((7_300..7_700).contains(&won), "a node with three times the weight won {won} of 10000");
+    }
+}

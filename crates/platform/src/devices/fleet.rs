@@ -325,3 +325,22 @@ impl Fleet {
 fn below(bound: u64, random: u64) -> u64 {
     ((u128::from(random) * u128::from(bound)) >> 64) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raised_claim_gains_nothing() {
+        let device = |name: &str, units| Device { agent: name.into(), units, condition: Condition::default() };
+        let (mut fleet, slow) = (Fleet::default(), Symbol::new("slow"));
+        ["slow", "one", "two"].iter().for_each(|name| fleet.join(device(name, 1_000)).unwrap());
+        (0..DEVICE_SHOWN_ANSWERS_MIN).for_each(|_| fleet.note_shown(slow, 10.0));
+        let shown = fleet.units(slow);
+        assert!(shown.is_some_and(|units| units < 1_000), "{shown:?}");
+        for units in [2_000, 500, 1_000] {
+            fleet.join(device("slow", units)).unwrap();
+            assert_eq!(fleet.units(slow), shown, "it claims {units}");
+        }
+    }
+}

@@ -144,3 +144,28 @@ impl MessageReader for Each {
         self.0.decode(bytes).map_err(|error| MessageError(error.to_string()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::df::{DfDescription, ServiceDescription};
+
+    #[test]
+    fn largest_news_fit() {
+        let news = |bytes: usize| {
+            let properties = vec![("text".into(), Value::from("x".repeat(bytes)))];
+            let services = vec![ServiceDescription { properties, ..ServiceDescription::default() }];
+            News::Service(Box::new(DfDescription { services, ..DfDescription::default() }))
+        };
+        let written = |bytes: usize| {
+            let mut out = Vec::new();
+            let outcome = writer(Encoding::String).write_news(&news(bytes), &mut out);
+            (outcome.is_ok(), out.len())
+        };
+        let around = LINK_NEWS_BYTES_MAX - 1_000;
+        let (_, length) = written(around);
+        let most = around + LINK_NEWS_BYTES_MAX - length;
+        assert_eq!(written(most), (true, LINK_NEWS_BYTES_MAX));
+        assert_eq!(written(most + 1), (false, 0));
+    }
+}

@@ -1125,7 +1125,49 @@ fn same_secret(ours: Option<&str>, theirs: Option<&str>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::wire::FrameContent;
     use super::*;
+
+    fn take(link: &mut Link, content: &impl FrameContent) {
+        let mut bytes = Vec::new();
+        write_frame(content, &mut bytes);
+        let frame = LinkFrame::first(&bytes).unwrap().unwrap();
+        link.handle_frame(Time::ZERO, &frame, &mut Vec::new()).unwrap();
+        link.poll_transmit(Time::ZERO, &mut Vec::new());
+    }
+
+    #[test]
+    fn uncredited_peer_gets_nothing() {
+        let speaker = |node: &str, incarnation| Speaker {
+            platform: "p".into(),
+            node: node.into(),
+            incarnation,
+            address: None,
+            token: None,
+        };
+        let mut link = Link::new(speaker("one", 1), Encoding::Compact, false, 1, Time::ZERO);
+        link.handle_accepted(Time::ZERO);
+        link.offer(&mut vec![LinkItem::News(Box::new(News::NoTopic("news".into())))]);
+        let Speaker { platform, node, incarnation, address, token } = speaker("two", 2);
+        let hello = Hello {
+            version: LINK_VERSION,
+            platform,
+            node,
+            incarnation,
+            heard: None,
+            credit: 0,
+            address,
+            token,
+            encoding: Encoding::Compact.name().to_owned(),
+            unreadable: None,
+            to: None,
+        };
+        take(&mut link, &hello);
+        assert!(link.is_up());
+        assert_eq!(link.unsent(), 1);
+        take(&mut link, &Ack { received: 0, credit: 1 });
+        assert_eq!(link.unsent(), 0);
+    }
 
     #[test]
     fn slow_first_answer_is_discounted() {

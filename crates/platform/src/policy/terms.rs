@@ -379,6 +379,17 @@ mod tests {
     }
 
     #[test]
+    fn mind_memory_is_bounded() {
+        let quota = |bytes: usize| format!(r#"{{"quota": [{{"who": "*", "mind_memory_bytes": {bytes}}}]}}"#);
+        for bytes in [MIND_MEMORY_BYTES_MIN, MIND_MEMORY_BYTES_MIN + 7] {
+            assert_eq!(policy(&quota(bytes)).terms(agent("amy")).mind_memory_bytes, bytes);
+        }
+        let error = serde_json::from_str::<Policy>(&quota(MIND_MEMORY_BYTES_MIN - 1)).unwrap_err();
+        assert!(error.to_string().contains("mind_memory_bytes"), "{error}");
+        assert_eq!(Policy::DEFAULT.terms(agent("amy")).mind_memory_bytes, MIND_MEMORY_BYTES);
+    }
+
+    #[test]
     fn clone_has_ancestors_grants() {
         let policy = policy(
             r#"{"grant": [{"who": "agent:scout", "clock": true, "storage": true}, {"who": "agent:warden", "random": true}],

@@ -859,6 +859,17 @@ mod tests {
     }
 
     #[test]
+    fn client_is_struck_by_its_session() {
+        let (_node, kept_agents) = gone_on();
+        let (pad, former, session) = ("pad".into(), asking(&kept_agents, "eve"), asking(&kept_agents, "ann"));
+        kept_agents.list_client(pad, &session, true);
+        kept_agents.strike_client(pad, &former);
+        assert_eq!(kept_agents.account_of(pad).as_deref(), Some("ann"), "another session has the name now");
+        kept_agents.strike_client(pad, &session);
+        assert_eq!(kept_agents.account_of(pad), None);
+    }
+
+    #[test]
     fn invited_state_is_bounded() {
         let (_node, kept_agents) = gone_on();
         let session = asking(&kept_agents, "ann");

@@ -615,6 +615,21 @@ fn unreadable_partition_goes_to_untried_node() {
 }
 
 #[test]
+fn stuck_partition_delays_none() {
+    let stuck = |partition| Trouble { partition, kind: TroubleKind::Stuck, why: String::new() };
+    let with = |troubles: Vec<Trouble>| roster(&[(1, Member { troubles, ..running() }), (2, running())]);
+    // One partition may move at a time.
+    let moving = proposed(&table(&[1; 8]), &with(Vec::new())).unwrap();
+    let marked = |table: &Placement| -> Vec<u16> {
+        table.iter().filter(|(_, part)| part.next.is_some()).map(|(partition, _)| partition.0).collect()
+    };
+    let [first] = marked(&moving)[..] else { panic!("{:?}", marked(&moving)) };
+    assert_eq!(proposed(&moving, &with(vec![stuck((first + 1) % 8)])), None, "that is another one");
+    let next = proposed(&moving, &with(vec![stuck(first)])).unwrap();
+    assert_eq!((marked(&next).len(), marked(&next).contains(&first)), (2, true));
+}
+
+#[test]
 fn apart_partitions_are_spread() {
     let apart = [BTreeSet::from([1, 4, 7].map(Partition))];
     let all = candidates(&[100; 4]);

@@ -1093,6 +1093,9 @@ fn stuck_agents_are_yielded_later() {
         views.iter().flat_map(|view| &view.member.troubles).map(|trouble| trouble.kind).collect::<Vec<_>>()
     };
     assert!(troubles(&world).iter().all(|kind| *kind == TroubleKind::Stuck) && !troubles(&world).is_empty());
+    let told: Vec<&String> = world.nodes[first].notes.iter().filter(|note| note.starts_with("cannot hand")).collect();
+    let once: BTreeSet<&String> = told.iter().copied().collect();
+    assert!(once.len() == told.len() && told.len() >= troubles(&world).len(), "each partition once: {told:?}");
     // Agents that were told to stop do so, even if the partition stays.
     let now = world.now;
     world.nodes[first].part.ask_to_drain("n1", false, now).unwrap();

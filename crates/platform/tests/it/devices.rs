@@ -172,6 +172,20 @@ fn lying_device_is_outvoted_and_shunned() {
 }
 
 #[test]
+fn device_answers_once() {
+    let (mut fleet, mut work) = (fleet(&[("one", 1)]), Work::default());
+    let (one, other) = (Symbol::new("one"), Symbol::new("other"));
+    let part = work.add(Time::ZERO, WorkTerms { agreeing: 2, ..TERMS });
+    assert_eq!(leases(&mut work, Time::ZERO, &mut fleet).len(), 1);
+    work.handle_answer(Time::ZERO, one, part, 42, &mut fleet);
+    assert_eq!(leases(&mut work, Time::ZERO, &mut fleet), [], "its answer is there");
+    assert_eq!(work.handle_answer(Time::ZERO, one, part, 42, &mut fleet), AnswerVerdict::Unasked);
+    fleet.join(device("other", 1)).expect("it may");
+    assert_eq!(leases(&mut work, Time::ZERO, &mut fleet).len(), 1);
+    assert_eq!(work.handle_answer(Time::ZERO, other, part, 42, &mut fleet), AnswerVerdict::Done);
+}
+
+#[test]
 fn unreliable_device_gets_no_work() {
     let (mut fleet, mut work) = (fleet(&[("dead", 1)]), Work::<u8>::default());
     work.add(Time::ZERO, WorkTerms { attempts_max: 100, ..TERMS });

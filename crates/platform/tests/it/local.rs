@@ -199,6 +199,7 @@ fn killed_agent_leaves_dead_letters() {
     platform.services().df_register(bob, "tea", "").unwrap();
     platform.services().join(bob, topic("news").unwrap()).unwrap();
     platform.send(inform("amy", "bob", "hello"));
+    assert!(!platform.services().is_ending(bob));
     assert!(platform.kill(bob) && !platform.kill(bob));
     platform.send(inform("amy", "bob", "again"));
     run(&mut platform);
@@ -209,6 +210,7 @@ fn killed_agent_leaves_dead_letters() {
     assert_eq!(platform.dead_letters().iter().count(), 2);
     assert_eq!(platform.services().df_search("tea", ""), []);
     assert!(!platform.services().exists(bob) && platform.services().members(topic("news").unwrap()).is_empty());
+    assert!(platform.services().is_ending(bob), "work for it can stop");
     assert!(platform.host().take_events().contains(&"ended bob: killed".to_owned()));
     spawn(&mut platform, "bob", echo());
 }

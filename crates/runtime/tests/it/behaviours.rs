@@ -194,6 +194,28 @@ fn parallel_ends_with_enough_parts() {
 }
 
 #[test]
+fn parallel_has_last_outcome() {
+    let (platform, lines) = platform(1);
+    platform
+        .spawn(
+            "amy",
+            behaving(|ctx| {
+                let parts = Parallel::all().with(Counts(1)).with(Counts(3)).with(Counts(2));
+                let machine = Fsm::new()
+                    .state("parts", parts)
+                    .last("two", says("two"))
+                    .last("other", says("other"))
+                    .on("parts", 2, "two")
+                    .otherwise("parts", "other");
+                ctx.add_behaviour(machine);
+            }),
+        )
+        .unwrap();
+    platform.wait_idle();
+    assert_eq!(lines.all(), ["amy: round 1", "amy: round 3", "amy: round 2", "amy: two"]);
+}
+
+#[test]
 fn long_task_delays_no_message() {
     let (platform, lines) = platform(1);
     let answered = Arc::new(AtomicBool::new(false));

@@ -399,6 +399,8 @@ mod tests {
         assert!(error.contains("?replicas=3") && error.contains("?sync=always"), "{error}");
         let error = standing("2.9.10", Vec::new()).check(&asking(Survives::Nothing, 1, false)).unwrap_err().to_string();
         assert!(error.contains("2.9.10") && error.contains("2.12"), "{error}");
+        let error = lazy.check(&asking(Survives::OneMachine, 1, false)).unwrap_err().to_string();
+        assert!(error.contains("?replicas=3") && !error.contains("sync_interval"), "one copy is the trouble: {error}");
     }
 
     #[test]

@@ -496,6 +496,13 @@ mod tests {
     }
 
     #[test]
+    fn message_size_includes_headers() {
+        let message = NatsMessage::new(&b"payload"[..]).once("p.1.7").instead();
+        let written = format!("NATS/1.0\r\n{MESSAGE_ID}:p.1.7\r\n{ROLL_UP}:sub\r\n\r\npayload");
+        assert_eq!(message.bytes(), written.len());
+    }
+
+    #[test]
     fn request_fails_when_connection_breaks() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let server = format!("nats://{}", listener.local_addr().unwrap());

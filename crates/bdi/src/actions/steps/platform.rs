@@ -14,7 +14,6 @@ use super::name_of;
 use crate::agent::{Agent, AgentConfig};
 use crate::code::{Image, TriggerKind, TriggerOp};
 use crate::load::is_library;
-use crate::logic::is_source;
 use crate::mind::{Entry, TimerWhat};
 use crate::prover::Failure;
 use crate::reason::{Cycle, StepCall, StepProgress, step_event_of, with_own_source};
@@ -243,7 +242,7 @@ fn without_own_source(fact: &Structure) -> Value {
 }
 
 fn is_own_source(annot: &whimbrel_acl::Annot) -> bool {
-    is_source(annot) && matches!(annot, whimbrel_acl::Annot::Source(sym::SELF))
+    matches!(annot, whimbrel_acl::Annot::Source(sym::SELF))
 }
 
 fn by_name(name: Symbol) -> whimbrel_acl::Var {

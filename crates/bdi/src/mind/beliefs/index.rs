@@ -365,4 +365,18 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn table_closes_many_gaps() {
+        let (mut base, image, mut scratch) = (BeliefBase::default(), Image::default(), Bindings::default());
+        let key = Key::of(&belief(&[1]));
+        (2..102).for_each(|number| drop(base.add(belief(&[number]), true)));
+        let mut delete = |base: &mut BeliefBase, numbers: std::ops::Range<u8>| {
+            numbers.for_each(|number| drop(base.delete(&belief(&[number]), &mut scratch, &image)));
+            let table = base.table(&key).expect("some are left");
+            (table.entries.len(), table.live)
+        };
+        assert_eq!(delete(&mut base, 10..50), (100, 60), "to renumber all for each gap would take long");
+        assert_eq!(delete(&mut base, 50..65), (45, 45));
+    }
 }
