@@ -586,6 +586,7 @@ mod tests {
     use super::super::frames::{PASSED, SessionFrame};
     use super::*;
     use crate::durable::Origin;
+    use crate::route::ShardIndex;
     use crate::services::CreateError;
     use crate::session::{
         EndedFrame, Exchange, HelloFrame, Opening, RefusedFrame, Session, SessionEvent, SessionGrant,
@@ -625,7 +626,7 @@ mod tests {
             name: Symbol,
             _body: Box<dyn AgentBody>,
             _is_home: bool,
-            _near: Option<crate::route::ShardIndex>,
+            _near: Option<ShardIndex>,
         ) -> Result<Aid, CreateError> {
             Ok(Aid::local(name))
         }
