@@ -92,7 +92,8 @@ class Team:
             desk.stage = "busy"
         if command in ("approve", "refuse") and desk.stage != "approval":
             raise WhimbrelError(f"nothing waits for approval: {desk.news or 'begin a purchase with buy'}")
-        if command == "buy" and desk.stage in ("new", "finished"):
+        # What came since this program started is told before anything new begins.
+        if command == "buy" and desk.stage in ("new", "finished") and self.heard.empty():
             # A key of a call begins with this name: it must be new wherever the tools are.
             desk.purchases += 1
             job = f"p-{secrets.token_hex(4)}" if self.given.tools else f"p{desk.purchases}"

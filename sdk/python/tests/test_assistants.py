@@ -112,6 +112,16 @@ def test_approval_waits_without_a_program(waiting: tuple[pathlib.Path, list[str]
     assert [order["number"] for order in orders if order["tool"] == "place_order"] == ["N-1001"]
 
 
+@needs_node
+def test_news_that_waited_begins_no_purchase(waiting: tuple[pathlib.Path, list[str]], tmp_path: pathlib.Path) -> None:
+    state = tmp_path / "state"
+    shutil.copytree(waiting[0], state)
+    with node(state) as whimbrel:
+        whimbrel("tell", "buyer", 'refused("p1")')
+        assert whimbrel("ask", "buyer", 'decided("p1", Answer, Who)') == "Answer = no, Who = cli"
+    assert assistants(state)[-1] == "[desk] p1: not_bought: the order was not approved"
+
+
 @contextlib.contextmanager
 def node(state: pathlib.Path) -> Iterator[Callable[..., str]]:
     """Runs the minds alone. Gives a function that calls a command of `whimbrel`."""
