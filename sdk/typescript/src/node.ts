@@ -26,8 +26,8 @@ const NODE_NAME = "node.whimbrel";
 /** Time limit for opening a connection. */
 const CONNECT_MS_MAX = 10_000;
 
-/** Frames of one write. */
-const FRAMES_A_WRITE = 64;
+/** Frames of one write: enough to save calls of the system, and so few that node and peer can work meanwhile. */
+const FRAMES_A_WRITE = 16;
 
 /** Connect options for TCP and TLS. */
 export interface NodeConnectOptions extends Omit<ConnectOptions, "certificate" | "key"> {
@@ -114,16 +114,15 @@ function framed(socket: Socket, opened: string, events: TransportEvents, frameBy
     if (isOpen) events.onClose(why);
     isOpen = false;
   });
-  const waiting: Buffer[] = [];
+  const waiting: (string | Uint8Array)[] = [];
   // Frames of one burst leave together: each write of a socket is a call of the system.
   const flush = (): void => {
-    const [first] = waiting;
-    if (first) socket.write(waiting.length === 1 ? first : Buffer.concat(waiting));
+    if (waiting.length > 0) socket.write(joined(waiting));
     waiting.length = 0;
   };
   return {
     send: (frame) => {
-      const count = waiting.push(framedBytes(frame));
+      const count = waiting.push(frame);
       if (count === 1) queueMicrotask(flush);
       // The node begins with the first ones meanwhile.
       if (count === FRAMES_A_WRITE) flush();
@@ -139,13 +138,19 @@ function framed(socket: Socket, opened: string, events: TransportEvents, frameBy
   };
 }
 
-/** Returns a frame with its length before it. */
-function framedBytes(frame: string | Uint8Array): Buffer {
-  const length = typeof frame === "string" ? Buffer.byteLength(frame) : frame.length;
-  const whole = Buffer.allocUnsafe(4 + length);
-  whole.writeUInt32BE(length);
-  if (typeof frame === "string") whole.write(frame, 4);
-  else whole.set(frame, 4);
+/** Returns frames, each with its length before it. */
+function joined(frames: readonly (string | Uint8Array)[]): Buffer {
+  const lengths = frames.map((frame) => (typeof frame === "string" ? Buffer.byteLength(frame) : frame.length));
+  const whole = Buffer.allocUnsafe(lengths.reduce((sum, length) => sum + 4 + length, 0));
+  let at = 0;
+  for (const [index, frame] of frames.entries()) {
+    at = whole.writeUInt32BE(lengths[index] ?? 0, at);
+    if (typeof frame === "string") at += whole.write(frame, at);
+    else {
+      whole.set(frame, at);
+      at += frame.length;
+    }
+  }
   return whole;
 }
 

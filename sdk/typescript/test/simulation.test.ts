@@ -40,7 +40,7 @@ class SmallNode {
   hear(bytes: string | Uint8Array): (string | Uint8Array)[] {
     const frame = this.#reader.read(bytes);
     const answers: (string | Uint8Array)[] = [];
-    const say = (answer: Frame): void => void answers.push(this.#writer.write(outgoing(answer)));
+    const say = (answer: Frame): void => void answers.push(this.#writer.write(outgoing(this.form, answer)));
     if (frame.type === "hello") {
       // A client that never saw its welcome begins anew, and has sent nothing yet.
       if (frame.resume) this.#acknowledge(frame.resume.received);

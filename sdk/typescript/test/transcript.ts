@@ -4,7 +4,7 @@ import { DecodeError } from "../src/acl/errors.js";
 import { messageFromJson } from "../src/acl/json.js";
 import { compareValues } from "../src/acl/order.js";
 import { compact } from "../src/compact.js";
-import { FrameReader, FrameWriter, type Form, type Frame, type OnLeave, type Outgoing } from "../src/session/frames.js";
+import { FrameReader, FrameWriter, seal, type Form, type Frame, type OnLeave, type Outgoing } from "../src/session/frames.js";
 import { ACK_DELAY_MS } from "../src/session/limits.js";
 import { Session, type SessionEvent } from "../src/session/session.js";
 
@@ -39,8 +39,8 @@ const DEFAULTS: Readonly<Record<string, Json>> = {
 };
 
 /** Returns a frame in the form for writing, with its message not encoded. */
-export function outgoing(frame: Frame): Outgoing {
-  return (frame.type === "message" ? { ...frame, message: { message: frame.message } } : frame) as Outgoing;
+export function outgoing(form: Form, frame: Frame): Outgoing {
+  return (frame.type === "message" ? { ...frame, message: seal(form, frame.message, Infinity) } : frame) as Outgoing;
 }
 
 /** Completes a message of a transcript: `*` and missing parts become values. */
@@ -124,7 +124,7 @@ export class Replay {
     const text = JSON.stringify(known);
     if (this.form === "json") return void new FrameReader("json", 0).read(text);
     const frame = new FrameReader("json", 0).read(text);
-    assert.deepEqual(new FrameReader(this.form, 0).read(new FrameWriter(this.form, 0).write(outgoing(frame))), frame);
+    assert.deepEqual(new FrameReader(this.form, 0).read(new FrameWriter(this.form, 0).write(outgoing(this.form, frame))), frame);
   }
 
   #client(json: Json): void {
@@ -260,7 +260,7 @@ export class Replay {
 
   #hear(json: Json, isAgain: boolean, number: number): void {
     const frame = new FrameReader("json", 0).read(JSON.stringify(json));
-    const written = new FrameWriter(this.form, 0).write(outgoing(frame));
+    const written = new FrameWriter(this.form, 0).write(outgoing(this.form, frame));
     assert.deepEqual(said(new FrameReader(this.form, 0).read(written)), said(frame));
     // Repetitions for a client that lost frames, and frames for a foreign client.
     if (isAgain || this.#isForeign) return;

@@ -118,16 +118,33 @@ export function checkTexts(message: { readonly [name in (typeof TEXTS)[number]]?
  * @throws {@link EncodeError} if an agent name is invalid, or the performative is missing.
  */
 export function message(draft: Draft): Message {
-  const { sender, receivers, content, replyTo, ...rest } = draft;
   checkTexts(draft);
-  const answered = agents(replyTo);
-  return {
-    ...rest,
+  const { sender } = draft;
+  const built: Building = {
+    performative: draft.performative,
     sender: sender === undefined ? Aid.NOBODY : Aid.of(sender),
-    receivers: agents(receivers),
-    content: content ?? null,
-    ...(answered.length > 0 && { replyTo: answered }),
+    receivers: agents(draft.receivers),
+    content: draft.content ?? null,
   };
+  const answered = agents(draft.replyTo);
+  if (answered.length > 0) built.replyTo = answered;
+  setContext(built, draft);
+  if (draft.replyWith !== undefined) built.replyWith = draft.replyWith;
+  if (draft.inReplyTo !== undefined) built.inReplyTo = draft.inReplyTo;
+  if (draft.replyByMs !== undefined) built.replyByMs = draft.replyByMs;
+  if (draft.user !== undefined) built.user = draft.user;
+  return built;
+}
+
+type Building = { -readonly [Member in keyof Message]: Message[Member] };
+
+/** Copies what a reply keeps of its message. Each member by its name, because spreading takes longer. */
+function setContext(built: Building, from: Pick<MessageParameters, "language" | "encoding" | "ontology" | "protocol" | "conversationId">): void {
+  if (from.language !== undefined) built.language = from.language;
+  if (from.encoding !== undefined) built.encoding = from.encoding;
+  if (from.ontology !== undefined) built.ontology = from.ontology;
+  if (from.protocol !== undefined) built.protocol = from.protocol;
+  if (from.conversationId !== undefined) built.conversationId = from.conversationId;
 }
 
 /**
@@ -135,17 +152,13 @@ export function message(draft: Draft): Message {
  * language and encoding, and quotes `replyWith` (FIPA00061 2.5).
  */
 export function replyTo(asked: Message, from: AidLike, performative: Performative, content: Value = null): Message {
-  const { language, encoding, ontology, protocol, conversationId, replyWith } = asked;
-  return {
+  const built: Building = {
     performative,
     sender: Aid.of(from),
     receivers: asked.replyTo && asked.replyTo.length > 0 ? asked.replyTo : [asked.sender],
     content,
-    ...(language !== undefined && { language }),
-    ...(encoding !== undefined && { encoding }),
-    ...(ontology !== undefined && { ontology }),
-    ...(protocol !== undefined && { protocol }),
-    ...(conversationId !== undefined && { conversationId }),
-    ...(replyWith !== undefined && { inReplyTo: replyWith }),
   };
+  setContext(built, asked);
+  if (asked.replyWith !== undefined) built.inReplyTo = asked.replyWith;
+  return built;
 }

@@ -2,6 +2,7 @@
 import type { Message } from "../acl/message.js";
 import { matches, type Template } from "../acl/template.js";
 import { whenAborted } from "./aborts.js";
+import { ChurnList, type ListItem } from "../collections/churn-list.js";
 import { DeadlineError } from "./errors.js";
 import { CONVERSATIONS_GIVEN_UP_MAX, MAILBOX_BYTES_MAX, MAILBOX_MESSAGES_MAX, MESSAGE_BYTES_MIN, TIMER_MS_MAX } from "./limits.js";
 
@@ -16,7 +17,7 @@ export interface Waiting {
 /** Selects messages: a template, or a function. */
 export type Matcher = Template | ((message: Message) => boolean);
 
-interface Receiver {
+interface Receiver extends ListItem {
   readonly matcher: Matcher;
   /** Takes a message; false if there is no room. */
   readonly take: (held: MailboxEntry) => boolean;
@@ -59,7 +60,7 @@ class MemoryBudget {
 }
 
 /** A receiver of one message. */
-interface Waiter {
+interface Waiter extends ListItem {
   give(held: MailboxEntry): void;
   fail(error: unknown): void;
 }
@@ -82,8 +83,8 @@ const NOBODY: MailboxOwner = { failed: nothing, notUnderstood: nothing, mailboxF
 export class Mailbox {
   readonly #owner: MailboxOwner;
   /** Inboxes. They take priority over handlers, the oldest first. */
-  readonly #listeners = new Set<Receiver>();
-  readonly #handlers = new Set<Receiver>();
+  readonly #listeners = new ChurnList<Receiver>();
+  readonly #handlers = new ChurnList<Receiver>();
   readonly #room = new MemoryBudget();
   /** Identifiers of abandoned conversations and requests, the oldest first. */
   readonly #givenUp = new Set<string>();
@@ -128,9 +129,9 @@ export class Mailbox {
   #take(held: MailboxEntry): boolean {
     let isClear = true;
     const failed = (): void => void (isClear = false);
-    for (const receivers of [this.#listeners, this.#handlers]) {
-      for (const receiver of receivers) if (this.#fits(receiver.matcher, held.message, failed)) return receiver.take(held);
-    }
+    const fits = (receiver: Receiver): boolean => this.#fits(receiver.matcher, held.message, failed);
+    const receiver = this.#listeners.find(fits) ?? this.#handlers.find(fits);
+    if (receiver) return receiver.take(held);
     const isLate = this.#isLate(held.message);
     if (isLate || !isClear) {
       held.done();
@@ -227,7 +228,7 @@ export class Mailbox {
     return id !== undefined && this.#givenUp.has(id);
   }
 
-  #add(receivers: Set<Receiver>, receiver: Receiver): () => void {
+  #add(receivers: ChurnList<Receiver>, receiver: Receiver): () => void {
     receivers.add(receiver);
     const waited = this.#waiting.filter(({ message }) => this.#fits(receiver.matcher, message));
     if (waited.length > 0) this.#waiting = this.#waiting.filter((held) => !waited.includes(held));
@@ -259,7 +260,7 @@ export class Inbox implements AsyncIterable<Message> {
   #givenUp: (() => void) | undefined;
   #failure: { readonly error: unknown } | undefined;
   /** Waiting receivers, the oldest first. While there are any, no message waits. */
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new ChurnList<Waiter>();
 
   /** @internal */
   constructor(ended: AbortSignal, room: MemoryBudget, stop: () => void) {
@@ -270,7 +271,7 @@ export class Inbox implements AsyncIterable<Message> {
 
   /** Gives a message to a waiting receiver, or keeps it. Returns false if there is no room. @internal */
   put(held: MailboxEntry): boolean {
-    const [waiter] = this.#waiters;
+    const waiter = this.#waiters.find(() => true);
     if (waiter) {
       waiter.give(held);
     } else if (!this.#room.take(held)) return false;
@@ -286,7 +287,7 @@ export class Inbox implements AsyncIterable<Message> {
   /** Fails all waiting receivers. */
   fail(error: unknown): void {
     this.#failure = { error };
-    for (const waiter of [...this.#waiters]) waiter.fail(error);
+    for (const waiter of this.#waiters) waiter.fail(error);
   }
 
   /** Stops collecting. Collected messages can still be taken. */

@@ -1,4 +1,6 @@
 import { Aid } from "../acl/aid.js";
+import { ChurnList, type ListItem } from "../collections/churn-list.js";
+import { Fifo } from "../collections/fifo.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import { Driver, type Sign } from "../session/driver.js";
@@ -12,7 +14,8 @@ import { StateSaver, SAVES, type Keep } from "./saver.js";
 import { CODE_BYTES_MAX, CREATE_AGAIN_MS, CREATE_NOT_YET_MS_MAX } from "./limits.js";
 
 /** A request that waits for the node's answer. */
-interface Pending {
+interface PendingFrame extends ListItem {
+  readonly frame: number;
   readonly agent: number;
   /** True for saves, which may get no answer of their own. */
   readonly isSave?: true;
@@ -21,8 +24,9 @@ interface Pending {
 
 /** A sent message whose sender does not wait for an answer. */
 interface SentMessage {
+  readonly frame: number;
   readonly agent: Agent;
-  readonly to: string;
+  readonly to: readonly Aid[];
 }
 
 interface PendingCertificate {
@@ -96,8 +100,8 @@ export class Platform {
   #granted: Welcome | undefined;
   #isLeaving = false;
   readonly #entries = new Map<number, SessionAgent>();
-  readonly #pending = new Map<number, Pending>();
-  readonly #sent = new Map<number, SentMessage>();
+  readonly #pending = new ChurnList<PendingFrame>();
+  #sent = new Fifo<SentMessage>();
   readonly #listeners = new Set<ConnectionListener>();
   /** Name of the place of its agents, if they know it. @internal */
   place: string | undefined;
@@ -248,7 +252,7 @@ export class Platform {
     if (this.#isLeaving) throw error;
     if (this.#driver !== driver || this.#entries.size > 0) return;
     this.#pending.clear();
-    this.#sent.clear();
+    this.#sent = new Fifo();
     this.#driver = this.#begin({ stays, ...(error.text !== "" && !stays && { place: error.text }) });
     driver.session.bye();
     driver.pump();
@@ -268,7 +272,8 @@ export class Platform {
       entry.failed = failed;
     });
     this.#entries.set(number, entry);
-    this.#pending.set(frame, {
+    this.#pending.add({
+      frame,
       agent: number,
       refused: (error) => {
         this.#entries.delete(number);
@@ -334,13 +339,13 @@ export class Platform {
           saver.restored = { ...saver.restored, code, state };
           entry.early = entry.early.filter(({ number: given }) => given > upto && !also.includes(given));
         }
-        this.#pending.set(number, { agent, isSave: true, refused: (error) => saver.refused(number, error) });
+        this.#pending.add({ frame: number, agent, isSave: true, refused: (error) => saver.refused(number, error) });
         this.#driver.pump();
         return number;
       },
     });
     const kept = session.keep(agent, saver.onLeave, saver.holds);
-    this.#pending.set(kept, { agent, isSave: true, refused: (error) => this.#entries.get(agent)?.agent.tell(error) });
+    this.#pending.add({ frame: kept, agent, isSave: true, refused: (error) => this.#entries.get(agent)?.agent.tell(error) });
     return saver;
   }
 
@@ -351,13 +356,13 @@ export class Platform {
     // Empty code tells the node that the client has none. The node keeps the state.
     const bytes = entry.saver?.code?.() ?? new Uint8Array();
     const frame = this.#driver.session.code(agent, code, bytes);
-    this.#pending.set(frame, { agent, isSave: true, refused: (error) => entry.agent.tell(error) });
+    this.#pending.add({ frame, agent, isSave: true, refused: (error) => entry.agent.tell(error) });
     this.#driver.pump();
   }
 
   /** The node has this state of an agent. */
   #saved(agent: number, of: number): void {
-    for (const [frame, pending] of this.#pending) if (pending.agent === agent && pending.isSave && frame <= of) this.#pending.delete(frame);
+    for (const pending of this.#pending) if (pending.agent === agent && pending.isSave && pending.frame <= of) this.#pending.delete(pending);
     this.#entries.get(agent)?.saver?.saved(of);
   }
 
@@ -416,7 +421,7 @@ export class Platform {
     coming.bytes += bytes.length;
     if (isNext && coming.bytes < of) return;
     entry.coming = undefined;
-    this.#pending.delete(coming.frame);
+    this.#settle(coming.frame);
     if (!isNext) return coming.failed(new WhimbrelError(of === 0 ? `its node does not have the code ${code}` : `unexpected part of the code ${code}`));
     const whole = new Uint8Array(of);
     for (let place = 0, index = 0; index < coming.parts.length; place += coming.parts[index++]?.length ?? 0) whole.set(coming.parts[index] ?? [], place);
@@ -484,16 +489,15 @@ export class Platform {
   #certified(agent: number, certificates: string): void {
     const first = this.#entries.get(agent)?.certified.shift();
     if (!first) return;
-    this.#pending.delete(first.frame);
+    this.#settle(first.frame);
     first.done(certificates);
   }
 
   #refused(of: number, code: Code, text: string): void {
-    const [pending, sent] = [this.#pending.get(of), this.#sent.get(of)];
-    this.#pending.delete(of);
-    this.#sent.delete(of);
-    if (pending) pending.refused(new RefusedError(code, text));
-    else if (sent) sent.agent.tell(new RefusedError(code, sent.to === "" ? text : `message to ${sent.to}: ${text}`));
+    const pending = this.#settle(of);
+    if (pending) return pending.refused(new RefusedError(code, text));
+    const sent = [...this.#sent].find(({ frame }) => frame === of);
+    if (sent) sent.agent.tell(new RefusedError(code, sent.to.length === 0 ? text : `message to ${sent.to.join(", ")}: ${text}`));
     // A message to an agent here could not be delivered. Its sender knows.
     else if (of === 0) for (const { agent } of this.#entries.values()) agent.tell(new RefusedError(code, text));
   }
@@ -501,18 +505,24 @@ export class Platform {
   /** Remembers the sender of a message, in case the node refuses it. Keeps no content. */
   #remember(frame: number, agent: Agent, message: Message): void {
     const acknowledged = frame - this.unacknowledged;
-    for (const [oldest] of this.#sent) {
-      if (this.#sent.size < SENT_MAX || oldest > acknowledged) break;
-      this.#sent.delete(oldest);
-    }
-    this.#sent.set(frame, { agent, to: message.receivers.join(", ") });
+    const oldest = this.#sent.at(0);
+    if (oldest && this.#sent.size >= SENT_MAX && oldest.frame <= acknowledged) this.#sent.drop(1);
+    this.#sent.push({ frame, agent, to: message.receivers });
+  }
+
+  /** Takes the frame out of those that have no answer yet. */
+  #settle(frame: number): PendingFrame | undefined {
+    const pending = this.#pending.find((one) => one.frame === frame);
+    if (pending) this.#pending.delete(pending);
+    return pending;
   }
 
   #created(number: number, name: string): void {
     const entry = this.#entries.get(number);
     if (entry === undefined) return;
+    this.#settle(entry.frame);
     // From now on a refusal says what the agent cannot have. Its set-up may say who hears that.
-    this.#pending.set(entry.frame, { agent: number, refused: (error) => void pause(0).then(() => entry.agent.tell(error)) });
+    this.#pending.add({ frame: entry.frame, agent: number, refused: (error) => void pause(0).then(() => entry.agent.tell(error)) });
     entry.agent.bind(this.#portOf(Aid.of(name), number, entry));
     const { created } = entry;
     entry.created = entry.failed = undefined;
@@ -537,18 +547,18 @@ export class Platform {
       saver,
       send: (message) => say(() => this.#remember(sent(message), agent, message)),
       ask: (message, refused) => {
-        let frame: number | undefined;
+        let asked: PendingFrame | undefined;
         say(() => {
-          frame = sent(message);
-          pending.set(frame, { agent: number, refused });
+          asked = { frame: sent(message), agent: number, refused };
+          pending.add(asked);
         });
-        return () => void (frame !== undefined && pending.delete(frame));
+        return () => void (asked && pending.delete(asked));
       },
       fetchCode: (code) =>
         new Promise((done, failed) => {
           const frame = session.lacks(number, code);
           entry.coming = { code, frame, parts: [], bytes: 0, done, failed };
-          pending.set(frame, { agent: number, refused: failed });
+          pending.add({ frame, agent: number, refused: failed });
           driver.pump();
         }),
       handled: () => {
@@ -568,7 +578,7 @@ export class Platform {
             certified.splice(certified.indexOf(waiting), 1);
             failed(error);
           };
-          pending.set(frame, { agent: number, refused });
+          pending.add({ frame, agent: number, refused });
           driver.pump();
         }),
     };
@@ -578,8 +588,8 @@ export class Platform {
     const entry = this.#entries.get(number);
     this.#entries.delete(number);
     if (entry === undefined) return;
-    for (const [frame, { agent }] of this.#pending) if (agent === number) this.#pending.delete(frame);
-    for (const [frame, { agent }] of this.#sent) if (agent === entry.agent) this.#sent.delete(frame);
+    for (const pending of this.#pending) if (pending.agent === number) this.#pending.delete(pending);
+    this.#sent.dropIf(({ agent }) => agent === entry.agent);
     const isHandedOver = reason === HANDED_OVER;
     entry.failed?.(error ?? (isHandedOver ? new RefusedError("not-yet", reason) : new WhimbrelError(reason)));
     entry.coming?.failed(new WhimbrelError(reason));

@@ -353,13 +353,14 @@ const MESSAGE = 8;
 
 const unreadable = (why: string): DecodeError => new DecodeError("malformed", `frame cannot be read: ${why}`);
 
-/** A message with its parts encoded that do not depend on earlier messages. */
-export interface EncodedMessage {
+/** A message as JSON, or in the compact form: then its parts are encoded that do not depend on earlier messages. */
+export type EncodedMessage = { readonly json: string } | CompactMessage;
+
+interface CompactMessage {
   readonly message: Message;
-  readonly json?: string;
-  readonly body?: Uint8Array;
-  /** Length in the compact form. */
-  readonly bytes?: number;
+  readonly body: Uint8Array;
+  /** Length of the whole. */
+  readonly bytes: number;
 }
 
 /**
@@ -375,7 +376,7 @@ export function seal(form: Form, message: Message, messageBytesMax: number): Enc
     const json = messageToJson(message);
     // A UTF-16 unit takes at most three bytes.
     if (json.length * 3 > messageBytesMax) check(utf8(json).length);
-    return { message, json };
+    return { json };
   }
   const body = form.encodeBody(message.content);
   const bytes = form.messageBytes(message, body);
@@ -384,8 +385,8 @@ export function seal(form: Form, message: Message, messageBytesMax: number): Enc
 }
 
 /** Returns the encoded length of a message. */
-export function sealedBytes({ json = "", bytes }: EncodedMessage): number {
-  return bytes ?? utf8(json).length;
+export function sealedBytes(message: EncodedMessage): number {
+  return "json" in message ? utf8(message.json).length : message.bytes;
 }
 
 /** A frame to send, with an encoded message. */
@@ -404,21 +405,21 @@ export class FrameWriter {
 
   /** Encodes a frame as text or bytes. */
   write(frame: Outgoing): string | Uint8Array {
-    if (!this.#encoder || this.form === "json") {
-      if (frame.type !== "message") return JSON.stringify(inJson(frame));
-      return `{"type":"message","number":${frame.number},"agent":${frame.agent},"message":${frame.message.json ?? messageToJson(frame.message.message)}}`;
-    }
-    if (frame.type === "message") {
-      const { message, body } = frame.message;
-      const out = [MESSAGE];
-      writeNumber(out, frame.number);
-      writeNumber(out, frame.agent);
-      return this.#encoder.encodeSealed(message, body ?? this.form.encodeBody(message.content), out);
-    }
+    if (frame.type === "message") return this.#writeMessage(frame, frame.message);
+    if (!this.#encoder) return JSON.stringify(inJson(frame));
     const kind = KINDS.findIndex(([name]) => name === frame.type);
     const out: number[] = [kind];
     writeFields(out, KINDS[kind]?.[1] ?? [], frame);
     return Uint8Array.from(out);
+  }
+
+  #writeMessage({ number, agent }: { number: number; agent: number }, sealed: EncodedMessage): string | Uint8Array {
+    if ("json" in sealed) return `{"type":"message","number":${number},"agent":${agent},"message":${sealed.json}}`;
+    if (!this.#encoder) throw new EncodeError("the message is encoded for another form of the session");
+    const out = [MESSAGE];
+    writeNumber(out, number);
+    writeNumber(out, agent);
+    return this.#encoder.encodeSealed(sealed.message, sealed.body, out);
   }
 }
 

@@ -9,6 +9,7 @@
  * Sent frames are kept until the node acknowledges them, and are written again to the next connection. So nothing is
  * lost, duplicated or reordered while the session lives.
  */
+import { Fifo } from "../collections/fifo.js";
 import { DecodeError, WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
 import { FrameReader, FrameWriter, seal, sealedBytes, type Code, type CodePart, type Form, type Frame, type OnLeave, type Outgoing, type Refused, type Welcome } from "./frames.js";
@@ -160,9 +161,8 @@ export class Session {
   #welcome: Welcome | undefined;
   #over: SessionError | undefined;
   #leaving = false;
-  /** Unacknowledged frames, the start of the valid ones, and the last number given. */
-  readonly #kept: NumberedOutgoing[] = [];
-  #keptFrom = 0;
+  /** Unacknowledged frames, and the last number given. */
+  readonly #kept = new Fifo<NumberedOutgoing>();
   #last = 0;
   #credit = 0;
   #received = 0;
@@ -228,7 +228,7 @@ export class Session {
 
   /** Number of unacknowledged frames. */
   get unacknowledged(): number {
-    return this.#kept.length - this.#keptFrom;
+    return this.#kept.size;
   }
 
   // ---- Commands
@@ -255,7 +255,7 @@ export class Session {
 
   /** Encoded length of the last frame's message; 0 if it has none. */
   get lastBytes(): number {
-    const last = this.#kept.at(-1);
+    const last = this.#kept.at(this.#kept.size - 1);
     return last?.type === "message" ? sealedBytes(last.message) : 0;
   }
 
@@ -456,13 +456,8 @@ export class Session {
     const first = this.#last - this.unacknowledged;
     if (received > this.#last || received < first) return this.#fault(now, "protocol", `unexpected acknowledgement of ${received}`);
     const done = received - first;
-    this.#keptFrom += done;
+    this.#kept.drop(done);
     if (this.#connection) this.#connection.written = Math.max(0, this.#connection.written - done);
-    // Remove acknowledged frames in batches: removing each at once takes quadratic time.
-    if (this.#keptFrom > 1024 || this.#keptFrom === this.#kept.length) {
-      this.#kept.splice(0, this.#keptFrom);
-      this.#keptFrom = 0;
-    }
     this.#credit = Math.max(this.#credit, credit ?? received + (this.#welcome?.window ?? 0));
   }
 
@@ -603,7 +598,7 @@ export class Session {
       return { type: "proof", signature: proof };
     }
     if (!connection.isWelcome || connection.byeWritten) return undefined;
-    const next = this.#kept[this.#keptFrom + connection.written];
+    const next = this.#kept.at(connection.written);
     if (this.isStale && this.#listed) this.#ackDueAt = Math.min(this.#ackDueAt, now + ACK_DELAY_MS);
     // Report handled messages before an agent or the session ends.
     const isLast = this.isStale && (next ? next.type === "end" : this.#leaving);
