@@ -233,6 +233,36 @@ fn missing_display_names_the_address() {
 
 #[cfg(unix)]
 #[test]
+fn ended_society_refuses_orders() {
+    let mut society = KeptSociety::start(&["--keep", "--http", "127.0.0.1:0"]);
+    society.says("the console stays at");
+    let said = |words: &[&str]| {
+        let mut order = whimbrel();
+        order.args(words).env("WHIMBREL_RUN_DIR", society._scratch.path().join("run"));
+        let out = order.output().expect("it runs");
+        (String::from_utf8_lossy(&out.stderr).into_owned(), out.status.code())
+    };
+    let program = society._scratch.path().join("one.asl").display().to_string();
+    let orders: [&[&str]; 7] = [
+        &["tell", "one", "seen"],
+        &["ask", "one", "seen"],
+        &["kill", "one"],
+        &["kill", "*"],
+        &["suspend", "one"],
+        &["load", "one", &program],
+        &["create", "two", &program],
+    ];
+    for order in orders {
+        let (error, code) = said(order);
+        assert!(error.contains("the society has ended") && code == Some(1), "{order:?}: {code:?} {error}");
+    }
+    assert_eq!(said(&["agents"]), (String::new(), Some(0)));
+    society.interrupt();
+    assert_eq!(society.end().1, Some(0));
+}
+
+#[cfg(unix)]
+#[test]
 fn operator_ends_kept_console() {
     let mut society = KeptSociety::start(&["--keep", "--http", "127.0.0.1:0"]);
     society.says("the console stays at");

@@ -100,6 +100,12 @@ impl Request {
         Some(act)
     }
 
+    /// Returns true if a society that has ended cannot do what is asked: it acts on agents. What a request to another
+    /// node needs, that node knows.
+    pub fn needs_agents(&self) -> bool {
+        !self.only_looks() && !matches!(self, Self::At { .. } | Self::Drain { .. } | Self::Stop { .. })
+    }
+
     /// Returns true if the request waits for something that may take minutes: an agent's reply, a move, a program.
     pub fn waits(&self) -> bool {
         match self {

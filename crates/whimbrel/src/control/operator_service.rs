@@ -42,6 +42,9 @@ use super::{
 };
 use crate::refusals::Refusals;
 
+/// Refusal of requests to agents after the society's end.
+const SOCIETY_ENDED: &str = "the society has ended, and its agents with it; what happened can still be looked at";
+
 /// Similarity, from 0 to 1, from which a name is proposed instead of an unknown one.
 const ALIKE: f64 = 0.8;
 /// Maximum number of names compared for that.
@@ -189,6 +192,9 @@ impl OperatorService {
     /// Answers everything but `sniff`, `log`, `debugger` and `stop`. `gone` returns true when the caller has gone.
     pub(super) fn answer(&self, request: Request, gone: &dyn Fn() -> bool) -> Answer {
         let done = |outcome: Result<(), Refusal>| outcome.map_or_else(Answer::Error, |()| Answer::Done);
+        if request.needs_agents() && self.platform.remains().is_some() {
+            return Answer::Error(Refusal::new(Reason::BadState, SOCIETY_ENDED));
+        }
         if let Some((pattern, operation)) = bulk::bulk_of(&request) {
             return bulk::here(self, pattern, operation);
         }
