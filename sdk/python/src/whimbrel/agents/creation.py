@@ -112,7 +112,7 @@ class Creation(Roster):
             raise error
         if self.driver is not driver or self.entries:
             return
-        self._pending.clear()
+        self._expected.clear()
         place = error.text if error.text and not stays else None
         self.driver = self._begin(place=place, stays=stays)
         driver.session.bye()

@@ -17,6 +17,7 @@ from .arrivals import Arrivals, Offer
 from .deadlines import Deadlines
 from .entry import Entry
 from .errors import RefusedError
+from .expectations import Expectations
 from .limits import SENT_MAX
 from .saver import Restored
 
@@ -52,7 +53,7 @@ class Roster:
         #: Numbers of messages that agents have not handled, in their order. Kept agents report by their saves.
         self.open_messages: dict[int, None] = {}
         self.arrivals = Arrivals(self)  # type: ignore[arg-type]
-        self._pending: dict[int, tuple[int, bool, Callable[[RefusedError], Any]]] = {}
+        self._expected = Expectations()
         self._sent: list[_Sent | None] = [None] * SENT_MAX
         self._granted: Frame | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -126,9 +127,9 @@ class Roster:
                 if not future.done():
                     future.set_exception(error)
 
-            self._pending[frame] = (agent, is_save, fail)
+            self._expected.add(frame, agent, fail, is_save=is_save)
         else:
-            self._pending[frame] = (agent, is_save, refused)
+            self._expected.add(frame, agent, refused, is_save=is_save)
 
     async def certify(self, entry: Entry, request: str) -> str:
         """Has the node certify an agent's key."""
@@ -184,9 +185,7 @@ class Roster:
     def _on_saved(self, event: Frame) -> None:
         """The node has this state of an agent."""
         agent, of = event["agent"], event["of"]
-        for frame in [one for one, (owner, is_save, _) in self._pending.items() if owner == agent and is_save]:
-            if frame <= of:
-                del self._pending[frame]
+        self._expected.saved(agent, of)
         entry = self.entries.get(agent)
         if entry is not None and entry.saver is not None:
             entry.saver.saved(of)
@@ -223,17 +222,17 @@ class Roster:
         entry = self.entries.get(event["agent"])
         if entry is not None and entry.certified:
             frame, future = entry.certified.pop(0)
-            self._pending.pop(frame, None)
+            self._expected.take(frame)
             if not future.done():
                 future.set_result(event["certificates"])
 
     def _on_refused(self, event: Frame) -> None:
         of = event["of"]
         error = RefusedError(event["code"], event["text"])
-        pending = self._pending.pop(of, None)
+        refused = self._expected.take(of)
         sent = self._sent[of % SENT_MAX]
-        if pending is not None:
-            pending[2](error)
+        if refused is not None:
+            refused(error)
         elif sent is not None and sent[0] == of:
             _, entry, receivers, question = sent
             if question is not None:
@@ -263,9 +262,7 @@ class Roster:
             return
         if self._names.get(entry.aid.name) is entry:
             del self._names[entry.aid.name]
-        if self._pending:
-            for frame in [one for one, (owner, _, _) in self._pending.items() if owner == number]:
-                del self._pending[frame]
+        self._expected.forget(number)
         is_handed_over = reason == HANDED_OVER
         was_created = entry.created is None
         if entry.created is not None and not entry.created.done():
