@@ -1,5 +1,4 @@
 import { Aid } from "../acl/aid.js";
-import { ChurnList, type ListItem } from "../collections/churn-list.js";
 import { Fifo } from "../collections/fifo.js";
 import { WhimbrelError } from "../acl/errors.js";
 import type { Message } from "../acl/message.js";
@@ -10,17 +9,9 @@ import type { SessionStart, SessionError, SessionEvent, SessionOptions } from ".
 import type { Connect } from "../session/transport.js";
 import { Agent, type SessionPort, type Setup } from "./agent.js";
 import { RefusedError, StayedError } from "./errors.js";
+import { Expectations } from "./expectations.js";
 import { StateSaver, SAVES, type Keep } from "./saver.js";
 import { CODE_BYTES_MAX, CREATE_AGAIN_MS, CREATE_NOT_YET_MS_MAX } from "./limits.js";
-
-/** A request that waits for the node's answer. */
-interface PendingFrame extends ListItem {
-  readonly frame: number;
-  readonly agent: number;
-  /** True for saves, which may get no answer of their own. */
-  readonly isSave?: true;
-  readonly refused: (error: RefusedError) => void;
-}
 
 /** A sent message whose sender does not wait for an answer. */
 interface SentMessage {
@@ -100,7 +91,7 @@ export class Platform {
   #granted: Welcome | undefined;
   #isLeaving = false;
   readonly #entries = new Map<number, SessionAgent>();
-  readonly #pending = new ChurnList<PendingFrame>();
+  readonly #expected = new Expectations();
   #sent = new Fifo<SentMessage>();
   readonly #listeners = new Set<ConnectionListener>();
   /** Name of the place of its agents, if they know it. @internal */
@@ -251,7 +242,7 @@ export class Platform {
     if (error.text === "" || redirections.sendings > SENDINGS_AT_ONCE || this.#entries.size > 0) await pause(CREATE_AGAIN_MS);
     if (this.#isLeaving) throw error;
     if (this.#driver !== driver || this.#entries.size > 0) return;
-    this.#pending.clear();
+    this.#expected.clear();
     this.#sent = new Fifo();
     this.#driver = this.#begin({ stays, ...(error.text !== "" && !stays && { place: error.text }) });
     driver.session.bye();
@@ -272,14 +263,10 @@ export class Platform {
       entry.failed = failed;
     });
     this.#entries.set(number, entry);
-    this.#pending.add({
-      frame,
-      agent: number,
-      refused: (error) => {
-        this.#entries.delete(number);
-        agent.release();
-        entry.failed?.(error);
-      },
+    this.#expected.add(frame, number, (error) => {
+      this.#entries.delete(number);
+      agent.release();
+      entry.failed?.(error);
     });
     this.#driver.pump();
     await made;
@@ -339,13 +326,13 @@ export class Platform {
           saver.restored = { ...saver.restored, code, state };
           entry.early = entry.early.filter(({ number: given }) => given > upto && !also.includes(given));
         }
-        this.#pending.add({ frame: number, agent, isSave: true, refused: (error) => saver.refused(number, error) });
+        this.#expected.add(number, agent, (error) => saver.refused(number, error), true);
         this.#driver.pump();
         return number;
       },
     });
     const kept = session.keep(agent, saver.onLeave, saver.holds);
-    this.#pending.add({ frame: kept, agent, isSave: true, refused: (error) => this.#entries.get(agent)?.agent.tell(error) });
+    this.#expected.add(kept, agent, (error) => this.#entries.get(agent)?.agent.tell(error), true);
     return saver;
   }
 
@@ -356,13 +343,13 @@ export class Platform {
     // Empty code tells the node that the client has none. The node keeps the state.
     const bytes = entry.saver?.code?.() ?? new Uint8Array();
     const frame = this.#driver.session.code(agent, code, bytes);
-    this.#pending.add({ frame, agent, isSave: true, refused: (error) => entry.agent.tell(error) });
+    this.#expected.add(frame, agent, (error) => entry.agent.tell(error), true);
     this.#driver.pump();
   }
 
   /** The node has this state of an agent. */
   #saved(agent: number, of: number): void {
-    for (const pending of this.#pending) if (pending.agent === agent && pending.isSave && pending.frame <= of) this.#pending.delete(pending);
+    this.#expected.saved(agent, of);
     this.#entries.get(agent)?.saver?.saved(of);
   }
 
@@ -421,7 +408,7 @@ export class Platform {
     coming.bytes += bytes.length;
     if (isNext && coming.bytes < of) return;
     entry.coming = undefined;
-    this.#settle(coming.frame);
+    this.#expected.take(coming.frame);
     if (!isNext) return coming.failed(new WhimbrelError(of === 0 ? `its node does not have the code ${code}` : `unexpected part of the code ${code}`));
     const whole = new Uint8Array(of);
     for (let place = 0, index = 0; index < coming.parts.length; place += coming.parts[index++]?.length ?? 0) whole.set(coming.parts[index] ?? [], place);
@@ -489,13 +476,13 @@ export class Platform {
   #certified(agent: number, certificates: string): void {
     const first = this.#entries.get(agent)?.certified.shift();
     if (!first) return;
-    this.#settle(first.frame);
+    this.#expected.take(first.frame);
     first.done(certificates);
   }
 
   #refused(of: number, code: Code, text: string): void {
-    const pending = this.#settle(of);
-    if (pending) return pending.refused(new RefusedError(code, text));
+    const refused = this.#expected.take(of);
+    if (refused) return refused(new RefusedError(code, text));
     const sent = [...this.#sent].find(({ frame }) => frame === of);
     if (sent) sent.agent.tell(new RefusedError(code, sent.to.length === 0 ? text : `message to ${sent.to.join(", ")}: ${text}`));
     // A message to an agent here could not be delivered. Its sender knows.
@@ -510,19 +497,11 @@ export class Platform {
     this.#sent.push({ frame, agent, to: message.receivers });
   }
 
-  /** Takes the frame out of those that have no answer yet. */
-  #settle(frame: number): PendingFrame | undefined {
-    const pending = this.#pending.find((one) => one.frame === frame);
-    if (pending) this.#pending.delete(pending);
-    return pending;
-  }
-
   #created(number: number, name: string): void {
     const entry = this.#entries.get(number);
     if (entry === undefined) return;
-    this.#settle(entry.frame);
     // From now on a refusal says what the agent cannot have. Its set-up may say who hears that.
-    this.#pending.add({ frame: entry.frame, agent: number, refused: (error) => void pause(0).then(() => entry.agent.tell(error)) });
+    this.#expected.add(entry.frame, number, (error) => void pause(0).then(() => entry.agent.tell(error)));
     entry.agent.bind(this.#portOf(Aid.of(name), number, entry));
     const { created } = entry;
     entry.created = entry.failed = undefined;
@@ -533,7 +512,7 @@ export class Platform {
     const { agent, certified, saver } = entry;
     const { session } = this.#driver;
     const driver = this.#driver;
-    const pending = this.#pending;
+    const expected = this.#expected;
     /** Delays messages while the agent is moving. It must not send them twice. */
     const say = (what: () => void): void => (saver ? saver.stayAnd(what) : what());
     const sent = (message: Message): number => {
@@ -547,18 +526,15 @@ export class Platform {
       saver,
       send: (message) => say(() => this.#remember(sent(message), agent, message)),
       ask: (message, refused) => {
-        let asked: PendingFrame | undefined;
-        say(() => {
-          asked = { frame: sent(message), agent: number, refused };
-          pending.add(asked);
-        });
-        return () => void (asked && pending.delete(asked));
+        let forget: (() => void) | undefined;
+        say(() => (forget = expected.ask(sent(message), number, refused)));
+        return () => forget?.();
       },
       fetchCode: (code) =>
         new Promise((done, failed) => {
           const frame = session.lacks(number, code);
           entry.coming = { code, frame, parts: [], bytes: 0, done, failed };
-          pending.add({ frame, agent: number, refused: failed });
+          expected.add(frame, number, failed);
           driver.pump();
         }),
       handled: () => {
@@ -578,7 +554,7 @@ export class Platform {
             certified.splice(certified.indexOf(waiting), 1);
             failed(error);
           };
-          pending.add({ frame, agent: number, refused });
+          expected.add(frame, number, refused);
           driver.pump();
         }),
     };
@@ -588,7 +564,7 @@ export class Platform {
     const entry = this.#entries.get(number);
     this.#entries.delete(number);
     if (entry === undefined) return;
-    for (const pending of this.#pending) if (pending.agent === number) this.#pending.delete(pending);
+    this.#expected.forget(number);
     this.#sent.dropIf(({ agent }) => agent === entry.agent);
     const isHandedOver = reason === HANDED_OVER;
     entry.failed?.(error ?? (isHandedOver ? new RefusedError("not-yet", reason) : new WhimbrelError(reason)));

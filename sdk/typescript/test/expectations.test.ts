@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { RefusedError } from "../src/agents/errors.js";
+import { Expectations } from "../src/agents/expectations.js";
+
+test("refusal reaches one frame only", () => {
+  const heard: string[] = [];
+  const hears = (who: string) => (error: RefusedError) => void heard.push(`${who}: ${error.code}`);
+  const expected = new Expectations();
+  expected.add(1, 7, hears("creation"));
+  expected.add(1, 7, hears("created"));
+  expected.add(2, 7, hears("first save"), true);
+  expected.add(3, 8, hears("save of another"), true);
+  expected.add(4, 7, hears("second save"), true);
+  const answered = expected.ask(5, 7, hears("answered"));
+  expected.ask(6, 7, hears("asked"));
+  expected.ask(7, 8, hears("question of another"));
+  answered();
+  expected.saved(7, 3);
+  const refuse = (frame: number): void => expected.take(frame)?.(new RefusedError("busy", ""));
+  for (const frame of [1, 1, 2, 3, 5, 6, 6]) refuse(frame);
+  assert.deepEqual(heard.splice(0), ["created: busy", "save of another: busy", "asked: busy"]);
+  expected.forget(7);
+  for (const frame of [4, 7]) refuse(frame);
+  assert.deepEqual(heard, ["question of another: busy"]);
+  expected.add(9, 7, hears("late"));
+  expected.clear();
+  refuse(9);
+  assert.equal(heard.length, 1);
+});
