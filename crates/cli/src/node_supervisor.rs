@@ -13,6 +13,8 @@ use whimbrel::control::name_order;
 use whimbrel_terminal as terminal;
 use whimbrel_terminal::stopping::{INTERRUPTED, SOCIETY, Stopping};
 
+use crate::local_nodes::name_of;
+
 /// Environment variable with the address of the supervisor, and a secret.
 const VARIABLE: &str = "WHIMBREL_SUPERVISOR";
 /// Word with which a node says that it ends in order.
@@ -139,6 +141,9 @@ struct SupervisedSociety {
     code: Option<i32>,
     /// True once the first node's process has ended.
     has_lost_first: bool,
+    /// True once the first node's connection broke although it had not said that it ends. The end of its process may
+    /// be known later.
+    has_missed_first: bool,
     /// Exit code that the last node gave that ended in order.
     last_code: Option<i32>,
     /// True once a node ends in order, or Ctrl-C was pressed: losses are no news any more.
@@ -174,7 +179,10 @@ impl SupervisedSociety {
             NodeReport::Ends(code) => (self.is_ending, self.last_code) = (true, Some(code)),
             NodeReport::Gone(name) => {
                 self.nodes.retain(|node| node.name != name);
-                self.tell_loss(&name);
+                if !self.is_ending {
+                    self.has_missed_first |= name == name_of(1);
+                    self.tell_loss(&name);
+                }
             }
             NodeReport::Exited(status) => {
                 // Without a code, the process was killed or crashed.
@@ -182,7 +190,7 @@ impl SupervisedSociety {
                 self.has_lost_first = self.code.is_none();
             }
             NodeReport::Stop => {
-                if self.has_lost_first {
+                if self.says_end() {
                     terminal::note(&format!("ending {SOCIETY} (Ctrl-C again to end at once)"));
                 }
                 self.is_ending = true;
@@ -192,16 +200,37 @@ impl SupervisedSociety {
         }
     }
 
+    /// Returns true if no other process says that Ctrl-C ends the society: the first node does, as long as it lives.
+    fn says_end(&self) -> bool {
+        self.has_lost_first || self.has_missed_first
+    }
+
     /// Says that a node is gone, and which continue.
     fn tell_loss(&self, name: &str) {
-        if self.is_ending {
-            return;
-        }
         let mut others: Vec<&str> = self.nodes.iter().map(|node| node.name.as_str()).collect();
         others.sort_unstable_by(|one, other| name_order::compare(one, other));
         terminal::note(&match others.as_slice() {
             [] => format!("{name} is gone, and no node is left"),
             _ => format!("{name} is gone: the society continues on {}; Ctrl-C ends it", others.join(", ")),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The threads that see the connection break and the process end may be in any order.
+    #[test]
+    fn lost_first_node_leaves_last_word() {
+        let after = |reports: Vec<NodeReport>| {
+            let mut society = SupervisedSociety::default();
+            reports.into_iter().for_each(|report| society.take(report));
+            society.says_end()
+        };
+        let gone = |name: &str| NodeReport::Gone(name.to_owned());
+        assert!(after(vec![gone("n1")]), "its process ended just now");
+        assert!(!after(vec![gone("n2")]), "the first node lives");
+        assert!(!after(vec![NodeReport::Ends(0), gone("n1")]), "it said that it ends");
     }
 }

@@ -60,14 +60,17 @@ impl Thread {
         None
     }
 
-    /// Lowers the thread's priority for the rest of its life, where the operating system supports that. A process
-    /// without privileges cannot undo it.
+    /// Lowers the thread's priority for the rest of its life, where the operating system supports that, unless it is
+    /// lower already. A process without privileges cannot undo it.
     pub fn step_back(self) {
         #[cfg(target_os = "linux")]
         if let Some(id) = self.id {
+            use rustix::process::{getpriority_process, setpriority_process};
             // On Linux the priority belongs to this thread alone. A thread that keeps its priority does no more harm
-            // than before.
-            let _ = rustix::process::setpriority_process(Some(id), LATE_TURN_NICENESS);
+            // than before. The whole process may have been started with less priority than this.
+            if getpriority_process(Some(id)).is_ok_and(|niceness| niceness < LATE_TURN_NICENESS) {
+                let _ = setpriority_process(Some(id), LATE_TURN_NICENESS);
+            }
         }
     }
 }
@@ -79,20 +82,32 @@ mod tests {
 
     use super::*;
 
+    fn niceness(thread: Thread) -> Option<i32> {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.id?.as_raw_nonzero())).ok()?;
+        let (_, after_name) = stat.rsplit_once(')')?;
+        after_name.split_whitespace().nth(16)?.parse().ok()
+    }
+
     #[test]
     fn thread_steps_back_alone() {
-        let niceness = |thread: Thread| {
-            let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", thread.id.unwrap().as_raw_nonzero()));
-            let (_, after_name) = stat.as_ref().unwrap().rsplit_once(')').unwrap();
-            after_name.split_whitespace().nth(16).unwrap().parse::<i32>().unwrap()
-        };
-        let before = niceness(Thread::current());
+        let before = niceness(Thread::current()).unwrap();
         let stepped_back = std::thread::spawn(move || {
             Thread::current().step_back();
             niceness(Thread::current())
         });
-        assert_eq!(stepped_back.join().unwrap(), LATE_TURN_NICENESS.max(before));
-        assert_eq!(niceness(Thread::current()), before);
+        assert_eq!(stepped_back.join().unwrap(), Some(LATE_TURN_NICENESS.max(before)));
+        assert_eq!(niceness(Thread::current()), Some(before));
+    }
+
+    #[test]
+    fn stepping_back_raises_no_priority() {
+        let lowest = std::thread::spawn(|| {
+            let thread = Thread::current();
+            rustix::process::setpriority_process(thread.id, 19).unwrap();
+            thread.step_back();
+            niceness(thread)
+        });
+        assert_eq!(lowest.join().unwrap(), Some(19));
     }
 
     #[test]

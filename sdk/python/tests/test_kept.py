@@ -73,8 +73,10 @@ def test_state_of_other_code_is_refused() -> None:
 async def test_save_by_hand(society: Society) -> None:
     class Note(Agent):
         text = ""
+        written = ""
 
         def save_state(self) -> Any:
+            self.written = self.text
             return ["note", self.text]
 
         def load_state(self, state: Any) -> None:
@@ -93,7 +95,7 @@ async def test_save_by_hand(society: Society) -> None:
             await note.save()
         note.text = "newer"
         note.after(0, lambda: None)
-        await asyncio.sleep(0.1)
+        await until(lambda: note.written == "newer" and platform.unacknowledged == 0)
     async with society.platform() as platform:
         note = await platform.start("note", Note(), keep=True)
         assert note.text == "newer"

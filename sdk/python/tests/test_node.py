@@ -518,10 +518,11 @@ async def test_agent_stops_itself_in_handler(society: Society) -> None:
 @asynchronous
 async def test_tasks_end_with_agent(society: Society) -> None:
     class Worker(Agent):
-        was_cancelled = False
+        works = was_cancelled = False
 
         @on.request
         async def work(self, message: Message) -> None:
+            self.works = True
             try:
                 await asyncio.sleep(100)
             except asyncio.CancelledError:
@@ -532,7 +533,7 @@ async def test_tasks_end_with_agent(society: Society) -> None:
         worker = await platform.start("worker", Worker())
         bob = await platform.start("bob")
         asking = asyncio.ensure_future(bob.ask("worker"))
-        await asyncio.sleep(0.05)
+        await until(lambda: worker.works)
         await worker.stop()
         await until(lambda: worker.was_cancelled)
         with pytest.raises(FailureError):

@@ -71,8 +71,8 @@ test("throwing onError is printed, others continue", { timeout: 10_000 }, async 
       throw new Error("cannot");
     });
     node.number({ type: "message", agent: 0, message: { performative: "inform" } });
-    await pause(400);
-    assert.ok(node.of("ack").length >= 2, "the client sends acknowledgements");
+    // The client goes on with its acknowledgements.
+    while (node.of("ack").length < 2) await pause(5);
   }, impatient);
   assert.equal(lines.filter((line) => line.some((word) => String(word).includes("cannot even complain"))).length, 2);
 });
@@ -98,7 +98,7 @@ test("throwing matcher answers not-understood", { timeout: 10_000 }, () =>
     assert.match(errors[0] ?? "", /null/);
   }));
 
-test("session continues after handler errors", async (context) => {
+test("session continues after handler errors", { timeout: 10_000 }, async (context) => {
   const lines = printed(context);
   const node = new SmallNode();
   node.leaseMs = 1000;
@@ -108,9 +108,8 @@ test("session continues after handler errors", async (context) => {
     throw new Error("what now?");
   });
   driver.session.create(0, "bob");
-  await pause(400);
+  while (node.of("ack").length < 2) await pause(5);
   assert.deepEqual(types, ["welcome", "created"]);
-  assert.ok(node.of("ack").length >= 2, "the client sends acknowledgements");
   driver.session.bye();
   driver.pump();
   await pause(20);

@@ -84,7 +84,7 @@ pub fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     )?;
     let session_ports = agent_port::session_ports(http.as_ref(), agents_elsewhere.as_ref())?;
     let roll = Roll::default();
-    agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
+    agent_port::admit(agents_elsewhere.as_ref(), &roll, &platform);
     if let Some(folder) = &arguments.credentials {
         agent_port::watch(agents_elsewhere.as_ref(), WatchedFolder::following(folder), &notes);
     }

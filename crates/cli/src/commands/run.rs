@@ -90,7 +90,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let begin = |society| {
         ending.record.begin();
         let nodes = begin(arguments, society, durability.as_ref(), membership.as_ref(), &platform, &guards, &ending)?;
-        agent_port::share_out(agents_elsewhere.as_ref(), &roll, &platform);
+        agent_port::admit(agents_elsewhere.as_ref(), &roll, &platform);
         anyhow::Ok(nodes)
     };
     let (at_once, later) = if arguments.begins_later() { (None, Some(society)) } else { (Some(society), None) };

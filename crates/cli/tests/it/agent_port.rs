@@ -24,7 +24,12 @@ fn open(builder: PlatformBuilder) -> (Platform, AgentPort) {
 
 fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> (Platform, AgentPort) {
     let platform = builder.name("home").workers(2).build();
-    let config = AgentPortConfig {
+    let port = AgentPort::open(config(auditor), platform.host(), "127.0.0.1:0").expect("a free port");
+    (platform, port)
+}
+
+fn config(auditor: Option<Arc<dyn Auditor>>) -> AgentPortConfig {
+    AgentPortConfig {
         level: LinkSecurity::Open,
         credentials: None,
         links: None,
@@ -32,9 +37,7 @@ fn open_audited(builder: PlatformBuilder, auditor: Option<Arc<dyn Auditor>>) -> 
         authorise: Box::new(|claim| Some(SessionGrant::new(claim.token?, vec!["*".into()]))),
         auditor,
         log: Box::new(|_| ()),
-    };
-    let port = AgentPort::open(config, platform.host(), "127.0.0.1:0").expect("a free port");
-    (platform, port)
+    }
 }
 
 /// A client of which nothing is hidden.
@@ -53,7 +56,10 @@ impl Client {
 
     /// The same, at an address.
     pub fn at(address: &str, framing: Framing, hello: &HelloFrame) -> Option<Self> {
-        let socket = TcpStream::connect(address).expect("the port is open");
+        Self::over(TcpStream::connect(address).expect("the port is open"), framing, hello)
+    }
+
+    fn over(socket: TcpStream, framing: Framing, hello: &HelloFrame) -> Option<Self> {
         socket.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let (reader, writer) = (FrameReader::new(framing, 64), FrameWriter::new(framing, 64, 2 << 20));
         let mut client = Self { socket, reader, writer, welcome: Welcome::default() };
@@ -156,6 +162,32 @@ impl Auditor for ReportedNames {
     }
 
     fn allowed(&self, _what: &Act<'_>) {}
+}
+
+/// Programs that connect before the society has begun find its agents.
+#[test]
+fn early_client_waits_for_admission() {
+    let platform = Platform::builder().name("home").workers(2).build();
+    let port = AgentPort::bind(config(None), platform.host(), "127.0.0.1:0").expect("a free port");
+    let address = port.address().to_owned();
+    let (tell, told) = mpsc::channel();
+    let client = std::thread::spawn(move || {
+        let socket = TcpStream::connect(&address).expect("the port is there");
+        tell.send(()).expect("somebody waits");
+        let mut client = Client::over(socket, Framing::Json, &hello()).expect("a welcome");
+        client.write(&SessionFrame::Create(Create { number: 1, agent: 0, name: "early".into() }));
+        client.send(2, Value::from("anybody there?"));
+        client
+    });
+    told.recv().expect("it connects");
+    let (hears, heard) = mpsc::channel();
+    platform.spawn("amy", ContentForwarder(hears)).expect("a free name");
+    assert_eq!(port.sessions(), 0);
+    port.admit();
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok(Value::from("anybody there?")));
+    drop(client.join().expect("it is welcome"));
+    platform.stop();
+    port.close(Duration::from_secs(1));
 }
 
 #[test]

@@ -80,12 +80,33 @@ impl SocietyFolder {
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error} in {out}"))
     }
 
+    /// Reads lines of a command that does not end, until these are enough.
+    #[track_caller]
+    pub fn lines_until(&self, arguments: &[&str], enough: impl Fn(&[String]) -> bool) -> Vec<String> {
+        let mut command = self.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it runs");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let _ends = RunningProcess(child);
+        let mut lines = Vec::new();
+        for line in output.lines().map_while(Result::ok) {
+            lines.push(line);
+            if enough(&lines) {
+                return lines;
+            }
+        }
+        panic!("{arguments:?} ended: {lines:?}");
+    }
+
     /// Starts a platform, and waits until so many nodes can be seen.
     #[track_caller]
     pub fn start(&self, arguments: &[&str], nodes: usize) -> RunningProcess {
         let mut command = self.command(arguments);
         let running = RunningProcess(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
-        let seen = || self.json(&["ps", "--json"])["nodes"].as_array().map(Vec::len);
+        // A node that begins on a busy machine may not answer in time.
+        let seen = || {
+            let seen: Value = serde_json::from_str(&self.see(&["ps", "--json"]).out).unwrap_or_default();
+            seen["nodes"].as_array().map(Vec::len)
+        };
         // A folder is soon read: each command is a process, and takes from those that start.
         self.until(|| self.sockets().len() >= nodes && seen() == Some(nodes));
         running
@@ -224,11 +245,16 @@ fn three_processes_are_one_platform() {
     });
     site.until(|| site.json(&["df", "--json"])["entries"].as_array().map(Vec::len) == Some(1));
     assert!(site.out(&["df"]).contains("n2"), "the entry is the seller's node's");
-    let sniffed = site.out(&["sniff", "--json", "--limit", "6"]);
-    let events: Vec<Value> = sniffed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    let times: Vec<u64> = events.iter().map(|event| event["at_us"].as_u64().unwrap()).collect();
-    assert!(times.is_sorted(), "{sniffed}");
-    assert!(["n1", "n2"].iter().all(|node| events.iter().any(|event| event["node"] == **node)), "{sniffed}");
+    // The buyer's node and the seller's.
+    let event = |line: &String| serde_json::from_str::<Value>(line).expect("JSON");
+    let of_both =
+        |lines: &[String]| ["n1", "n2"].iter().all(|node| lines.iter().any(|one| event(one)["node"] == **node));
+    let sniffed = site.lines_until(&["sniff", "--json"], |lines| lines.len() >= 6 && of_both(lines));
+    // Events of one node wait for those of others for half a second, and need not on a busy machine.
+    for node in ["n1", "n2", "n3"] {
+        let times = sniffed.iter().map(event).filter(|event| event["node"] == node);
+        assert!(times.map(|event| event["at_us"].as_u64()).is_sorted(), "{sniffed:?}");
+    }
     assert_eq!(site.out(&["suspend", "seller"]), "seller suspended\n", "asked of n1, it is n2's");
     assert_eq!(site.out(&["kill", "bank"]), "bank killed\n");
     site.until(|| site.names(&[]) == ["buyer", "seller"]);
@@ -344,7 +370,8 @@ fn messages_are_sniffed() {
     let lines = site.out(&["sniff", "--limit", "4"]);
     // Other events come along, and do not count.
     assert_eq!(lines.lines().filter(|line| line.contains(" -> ")).count(), 4, "{lines}");
-    assert!(lines.contains("buyer -> seller") && lines.contains("order(tea)"), "{lines}");
+    let is_order = |line: &String| line.contains("buyer -> seller") && line.contains("order(tea)");
+    site.lines_until(&["sniff"], |lines| lines.iter().any(is_order));
     let told = site.out(&["sniff", "--performative", "TELL", "--agent", "sell*", "--limit", "2", "--json"]);
     let first: Value = serde_json::from_str(told.lines().next().unwrap()).expect("JSON");
     assert_eq!((&first["event"], &first["performative"]), (&"sent".into(), &"tell".into()), "{told}");
@@ -352,8 +379,9 @@ fn messages_are_sniffed() {
         let arguments = [&["sniff", "--for", "300ms"][..], &none].concat();
         assert_eq!(site.out(&arguments), "", "{none:?}");
     }
-    let diagram = site.out(&["sniff", "buyer", "seller", "--limit", "2"]);
-    assert!(diagram.contains("▶") && diagram.contains("◀"), "{diagram}");
+    // Orders may come faster than they are answered.
+    let shows = |lines: &[String], arrow: &str| lines.iter().any(|line| line.contains(arrow));
+    site.lines_until(&["sniff", "buyer", "seller"], |lines| shows(lines, "▶") && shows(lines, "◀"));
     let alone = site.out(&["sniff", "seller", "--limit", "1"]);
     assert!(alone.contains("others") && alone.contains("buyer: "), "{alone}");
 }
@@ -400,9 +428,13 @@ fn slow_sniffer_delays_no_agent() {
     let handled = || site.json(&["ps", "--json"])["nodes"][0]["handled"].as_u64().unwrap();
     let before = handled();
     site.until(|| handled() > before + 25_000);
-    let skipped = BufReader::new(stream).lines().map_while(Result::ok).find(|line| line.contains("\"skipped\""));
-    let skipped: Value = serde_json::from_str(&skipped.expect("the stream goes on")).expect("JSON");
-    assert!(skipped["count"].as_u64() > Some(1_000), "{skipped}");
+    // What does not fit is counted, at once or at times.
+    let mut skipped = 0;
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    while skipped <= 1_000 {
+        let event: Value = serde_json::from_str(&lines.next().expect("the stream goes on")).expect("JSON");
+        skipped += event["count"].as_u64().filter(|_| event["event"] == "skipped").unwrap_or(0);
+    }
 }
 
 #[test]
@@ -608,7 +640,7 @@ fn agents_are_called_home() {
     let place = || site.json(&["agents", "buyer", "--json"])["agents"][0]["node"].clone();
     site.until(|| place() == "n2");
     assert_eq!(site.out(&["recall", "buy*"]), "buyer is home\n");
-    assert_eq!(place(), "n1");
+    site.until(|| place() == "n1");
     assert_eq!(site.out(&["recall", "buyer"]), "buyer is home\n");
     let CommandOutput { err, code, .. } = site.see(&["recall", "byuer"]);
     assert_eq!((err.trim_end(), code), ("error: there is no agent named byuer; did you mean buyer?", Some(1)));

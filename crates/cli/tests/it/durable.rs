@@ -143,7 +143,8 @@ fn passivated_agents_count_messages_once() {
 const SLEEPER: &str = r#"
 notes([]).
 !snore.
-+!snore <- .wait(400); ?notes(L); .print("woken by its timer with ", L).
++!snore <- .wait(3600000).
++!nap : .intend(snore) <- .wait(400); ?notes(L); .print("woken by its timer with ", L).
 @n[atomic] +note(N) : notes(L) <- .concat(L, [N], M); -+notes(M).
 +!tell : notes(L) & .intend(snore) <- .print("told with ", L).
 "#;
@@ -176,7 +177,9 @@ fn passive_agent_returns_for_message_or_timer() {
             say(Performative::Other("tell".into()), Value::term("note", [Value::Int(note)]));
         }
     }
-    say(Performative::Other("achieve".into()), Value::atom("tell"));
+    let achieve = |goal| say(Performative::Other("achieve".into()), Value::atom(goal));
+    achieve("tell");
+    achieve("nap");
     for agent in ["a", "b", "c"] {
         wait_for(&lines, &format!("[{agent}] told with [0,1,2,3,4,5]"));
         wait_for(&lines, &format!("[{agent}] woken by its timer with [0,1,2,3,4,5]"));
@@ -363,8 +366,8 @@ fn df_registrations_by_message_persist() {
     platform.run_until_stopped();
 }
 
-/// Runs the example with its output in a file, and kills it (`kill -9`) after `life`, if it runs that long. Returns
-/// whether it ended by itself.
+/// Runs the example with its output in a file, and kills it (`kill -9`) after `life`, if it runs that long and has not
+/// come near its end: a kill may lose a line, and the last line is looked at. Returns whether it ended by itself.
 fn run_and_kill(store: &Path, life: Duration, out: &Path) -> bool {
     let file = std::fs::OpenOptions::new().append(true).create(true).open(out).expect("it can be written");
     let mut child = whimbrel()
@@ -374,8 +377,12 @@ fn run_and_kill(store: &Path, life: Duration, out: &Path) -> bool {
         .stdout(file)
         .spawn()
         .expect("the binary runs");
+    let is_near_end = || {
+        let printed = std::fs::read_to_string(out).expect("it is text");
+        printed.contains("[traveller] inn") || printed.contains("[clerk] 9.")
+    };
     let until = Instant::now() + life;
-    while Instant::now() < until {
+    while Instant::now() < until || is_near_end() {
         if let Some(status) = child.try_wait().expect("it is ours") {
             assert!(status.success(), "{status}");
             return true;
@@ -421,23 +428,15 @@ fn waits_continue_after_kill_nine() {
 
 #[test]
 fn plan_resumes_after_kill_nine() {
-    const LAST_LIFE: Duration = Duration::from_secs(60);
     let scratch = Scratch::new();
     let (store, out) = (scratch.path().join("store"), scratch.path().join("out"));
-    let printed = || std::fs::read_to_string(&out).expect("it is text");
-    std::fs::write(&out, "").expect("it can be written");
-    // The first lives are too short to come far. The last one is not cut short: a kill may lose a line, and the last
-    // line is looked at.
-    let life = |lives: u64| match printed() {
-        lines if lines.contains("[traveller] inn") || lines.contains("[clerk] 9.") => LAST_LIFE,
-        _ => Duration::from_millis(100 + 150 * lives),
-    };
     let mut lives = 0;
-    while !run_and_kill(&store, life(lives), &out) {
+    // The first lives are too short to come far.
+    while !run_and_kill(&store, Duration::from_millis(100 + 150 * lives), &out) {
         lives += 1;
         assert!(lives < 200, "it does not come to its end");
     }
-    let told = printed();
+    let told = std::fs::read_to_string(&out).expect("it is text");
     assert!(told.contains("[clerk] 12 stages, 12 different ones"), "after {lives} lives: {told}");
     let counted: Vec<&str> = told.lines().filter(|line| line.starts_with("[clerk]") && line.contains(". ")).collect();
     let mut once = counted.clone();
@@ -548,18 +547,17 @@ fn mailboxes_survive_ctrl_c() {
     let scratch = Scratch::with(&[("sums.mas2j", PROJECT), ("counter.asl", COUNTER), ("worker.asl", WORKER)]);
     let memory = Arc::new(Memory::new(16));
     let lines = PrintedLines::default();
-    let crashed = AtomicBool::new(false);
     for epoch in 1..200 {
-        // Ended in order, after a moment, whatever it was doing.
-        let moment = std::time::Duration::from_millis(1 + epoch % 5);
-        let over = std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(moment);
-                crashed.store(true, Ordering::Release);
-            });
-            go_on(&|builder| start(&scratch, "sums.mas2j", builder), &memory, epoch, &crashed, &lines)
+        // Ended in order, soon after some appends, whatever it was doing.
+        let (appends, interrupted) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
+        let (most, interrupt) = (1 + epoch as usize * 3 % 9, Arc::clone(&interrupted));
+        memory.set_faults(move |point| {
+            if matches!(point, Point::Append(_)) && appends.fetch_add(1, Ordering::Relaxed) >= most {
+                interrupt.store(true, Ordering::Release);
+            }
+            StoreFault::None
         });
-        crashed.store(false, Ordering::Release);
+        let over = go_on(&|builder| start(&scratch, "sums.mas2j", builder), &memory, epoch, &interrupted, &lines);
         if over {
             let lines = lines.0.lock().unwrap();
             assert!(lines.iter().any(|line| line == "[counter] total 630"), "{lines:?}");

@@ -326,6 +326,8 @@ impl whimbrel::Agent for Idle {
 #[test]
 fn savings_survive_kill_nine() {
     const LAST_LINE: &str = "[bank] deposit 12: 120\n";
+    /// Deposit from which on it is not killed any more: a kill may lose a line, and the last line is looked at.
+    const NEAR_END: u32 = 8;
     let scratch = Scratch::new();
     let (store, out) = (scratch.path().join("store"), scratch.path().join("out"));
     let mut lives = 0;
@@ -335,9 +337,14 @@ fn savings_survive_kill_nine() {
         let file = std::fs::OpenOptions::new().append(true).create(true).open(&out).expect("it can be written");
         let mut child = savings.stdout(file).spawn().expect("it runs");
         let until = Instant::now() + Duration::from_millis(60 + 31 * lives);
+        let deposit = |line: &str| line.strip_prefix("[bank] deposit ")?.split_once(':')?.0.parse().ok();
+        let is_spared = || {
+            let told = std::fs::read_to_string(&out).expect("it is text");
+            told.lines().last().and_then(deposit) >= Some(NEAR_END)
+        };
         let ended = loop {
             match child.try_wait().expect("it is ours") {
-                None if Instant::now() < until => std::thread::sleep(Duration::from_millis(2)),
+                None if Instant::now() < until || is_spared() => std::thread::sleep(Duration::from_millis(2)),
                 status => break status,
             }
         };
@@ -349,10 +356,6 @@ fn savings_survive_kill_nine() {
         child.wait().expect("it is ours");
         lives += 1;
         assert!(lives < 200, "it does not come to its end");
-        // The process was killed between its last line and its exit; it would begin another life.
-        if std::fs::read_to_string(&out).expect("it is text").ends_with(LAST_LINE) {
-            break;
-        }
     }
     let told = std::fs::read_to_string(&out).expect("it is text");
     assert!(lives > 2 && told.ends_with(LAST_LINE), "{lives}: {told}");

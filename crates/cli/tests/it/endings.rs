@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::{Scratch, whimbrel};
 
-/// Longest time from the end that was promised to the end of the process. One second is promised; a debug build beside
-/// other tests takes longer, and without the shared time of all parts it takes ten.
-const LATE_AT_MOST: Duration = Duration::from_secs(4);
+/// Longest time from the end that was promised to the end of the process. One second is promised; a debug build on a
+/// busy machine takes longer, and without the shared time of all parts it takes ten: any time below tells these apart.
+const LATE_AT_MOST: Duration = Duration::from_secs(8);
 /// The time that `--for` is given.
 const TIME: Duration = Duration::from_millis(300);
 

@@ -5,7 +5,8 @@ use super::{CommandFolder, Scratch};
 /// Runs a program whose agent is called `a`, and returns what it prints to standard error.
 #[track_caller]
 fn reported(program: &str) -> String {
-    let end = "\n!end.\n+!end <- .wait(200); .stopMAS.\n";
+    // Once its goal is over, however long that takes.
+    let end = "\n!end.\n+!end : .desire(start) <- .wait(20); !end.\n+!end <- .stopMAS.\n";
     let seen = Scratch::with(&[("a.asl", &format!("{program}{end}"))]).run(&["run", "a.asl"]);
     assert_eq!(seen.code, Some(0), "{}", seen.err);
     seen.err

@@ -342,6 +342,16 @@ fn society_survives_its_first_process() {
     while seen.len() < 3 {
         seen.insert(out.next().expect("the society runs"));
     }
+    // The others have heard of each other from the first.
+    let links_up = || {
+        let seen = command(&["links", "--json"]).output().expect("it runs");
+        let seen: serde_json::Value = serde_json::from_slice(&seen.stdout).unwrap_or_default();
+        seen["links"].as_array().map_or(0, |links| links.iter().filter(|link| link["up"] == true).count())
+    };
+    let begin = std::time::Instant::now();
+    while links_up() < 6 {
+        assert!(begin.elapsed() < std::time::Duration::from_secs(60), "the nodes do not link");
+    }
     let seen = command(&["ps", "--json"]).output().expect("it runs");
     let nodes: serde_json::Value = serde_json::from_slice(&seen.stdout).expect("JSON");
     let first = nodes["nodes"].as_array().expect("nodes").iter().find(|node| node["node"] == "n1").expect("n1");

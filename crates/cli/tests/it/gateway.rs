@@ -280,7 +280,12 @@ impl Socket {
         loop {
             match self.0.read() {
                 Ok(Message::Text(text)) => return serde_json::from_str(&text).ok(),
-                Ok(Message::Close(_)) | Err(_) => return None,
+                Ok(Message::Close(_)) => {
+                    // The node waits for the answer to its good-bye.
+                    let _ = self.0.flush();
+                    return None;
+                }
+                Err(_) => return None,
                 Ok(_) => {}
             }
         }

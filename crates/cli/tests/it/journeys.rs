@@ -10,8 +10,9 @@ const SCOUT: &str = "
     .dispatch(n3, where(W)); .print(\"the minion was at \", W);
     .dispatch([nowhere, n2], where(W2), 60000); .print(\"the minion was at \", W2);
     !bad; !late; !lost; !nowhere; !too_late; !broken; !stranded;
-    .all_names(All); .length(All, Count); .print(Count, \" agents\");
-    .stopMAS.
+    !alone.
++!alone : .all_names(All) & .length(All, 3) <- .print(\"nobody is left behind\"); .stopMAS.
++!alone <- .wait(20); !alone.
 +!buy(X, p(X, N)) <- .node(N); .print(\"buying \", X, \" at \", N).
 +!where(W) <- .node(W); ?whimbrel::minion_of(scout)[source(self)]; .wait(20).
 +!where_from(W) <- .node(W); .fail.
@@ -22,7 +23,7 @@ const SCOUT: &str = "
 +!lost <- .dispatch(n2, die, 60000).
 -!lost[error(E), error_msg(M)] <- .print(\"lost: \", E, \", \", M).
 +!die <- .my_name(Me); .kill_agent(Me); .wait(60000).
-+!nowhere <- .dispatch([gone, lost], slow, 100).
++!nowhere <- .dispatch([gone, lost], slow, 60000).
 -!nowhere[error(E)] <- .print(\"nowhere: \", E).
 +!slow <- .wait(100000).
 +!too_late <- .tour([stop(n2, slow), stop(n3)], [deadline(100), return]).
@@ -50,7 +51,7 @@ fn agentspeak_scouts_tour_and_send_minions() {
 [scout] too late: deadline_reached at n1
 [scout] broken: ia_failed at n3
 [scout] stranded: no_such_node at n3
-[scout] 3 agents
+[scout] nobody is left behind
 ";
     assert_eq!((out.as_str(), err.as_str(), code), (expected, "", Some(0)));
 }

@@ -193,7 +193,8 @@ fn paused_agent_does_not_move() {
     assert_eq!(mind(&site)["paused"], true);
     site.out(&["debug", "bob", "continue"]);
     assert_eq!(site.out(&["move", "bob", "n2"]), "bob moved to n2\n");
-    assert_eq!(mind(&site)["node"], "n2");
+    // It is told when the node that it leaves lets it go: just then it is on no node.
+    site.until(|| site.see(&["mind", "bob", "--json"]).out.contains("\"node\":\"n2\""));
     // A request to a single node is answered with the name of the right one.
     let seen = site.see(&["mind", "bob", "--node", "n1"]);
     assert!(seen.err.contains("agent bob lives on node n2"), "{}", seen.err);

@@ -62,7 +62,7 @@ fn agent_reaches_target_despite_dead_node() {
     let scout = "+!go(To) <- .print(\"going to \", To); .move_to(To); .node(Here); .print(\"here \", Here).
         -!go(To)[error(E), error_msg(M)] <- .node(Here); .print(\"stays at \", Here, \": \", E, \", \", M).";
     let files = [("count.mas2j", "MAS count { agents: scout at \"n3\"; free scout.asl; }"), ("scout.asl", scout)];
-    let mut nodes = NodeProcesses::with(engine.store("killed-on-the-way"), &files);
+    let mut nodes = NodeProcesses::with(engine.store("killed-on-the-way"), &files).mortal();
     for count in 1..=3 {
         nodes.start();
         nodes.wait_for("all have some", |nodes| nodes.partitions().len() == count);

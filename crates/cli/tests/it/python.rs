@@ -148,9 +148,11 @@ fn failed_call_names_line_of_python() {
     let program = "
 !go.
 +!go <- !try(py.bad(3)); !try(py.bad); !try(py.odd(2)); !try(py.nothing); !try(py.duoble(3, X)); !try(py.double(1, 3));
-  !!uncaught; .wait(300); .stopMAS.
+  !!uncaught; !over.
 +!uncaught <- py.bad(1).
 +!uncaught : false <- true.
++!over : .desire(uncaught) <- .wait(20); !over.
++!over <- .stopMAS.
 +!try(A) <- A.
 -!try(_)[error(E), error_msg(M), py_file(F), py_line(L)] <- .print(E, \" | \", M, \" | \", F, \" \", L).
 -!try(_)[error(E), error_msg(M)] <- .print(E, \" | \", M).

@@ -1,10 +1,14 @@
 //! `whimbrel store` and `whimbrel bench state`.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use whimbrel_platform::store::{Append, Blobs, Coord, Epoch, Journal, Lsn, Partition, Revision};
 use whimbrel_store::{Embedded, OpenOptions};
 
-use crate::{Scratch, run_in};
+use crate::{RunningProcess, Scratch, run_in};
 
 const FRAMES: u64 = 3_000;
 
@@ -101,20 +105,27 @@ fn check_detects_damaged_store() {
 
 const COUNTER: &str = "n(0). !go. +!go : n(N) & N < 3 <- -+n(N+1); .print(N+1); !go. +!go <- .wait(60000).";
 
+#[cfg(unix)]
 #[test]
 fn missing_store_file_is_repaired() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path().join("c.asl"), COUNTER).unwrap();
-    let run =
-        |more: &[&str]| run_in(scratch.path(), &[&["run", "c.asl", "--store", "st", "--for", "2s"], more].concat());
-    let seen = run(&["--log=said"]);
-    assert!(seen.out.contains("[c] 3"), "{}{}", seen.out, seen.err);
+    let arguments = ["run", "c.asl", "--store", "st", "--log=said", "--for"];
+    let run = |time: &str| run_in(scratch.path(), &[&arguments[..], &[time]].concat());
+    // Until it has counted, however long that takes.
+    let mut first = crate::whimbrel();
+    first.args(arguments).arg("60s").current_dir(scratch.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut first = RunningProcess(first.spawn().expect("the binary runs"));
+    let mut lines = BufReader::new(first.0.stdout.take().expect("piped")).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line == "[c] 3"), "it counts");
+    kill_process(Pid::from_child(&first.0), Signal::INT).expect("it is ours");
+    assert_eq!(first.0.wait().expect("it ends").code(), Some(130));
     let logged = std::fs::read_dir(scratch.path().join("said")).unwrap().next().unwrap().unwrap().path();
     let segment = scratch.path().join("st/journal/0000000001.log");
     let before = std::fs::read(&segment).unwrap();
     for store in [&scratch.path().join("st"), &logged] {
         std::fs::remove_file(store.join("store")).unwrap();
-        let seen = run(&["--log=said"]);
+        let seen = run("60s");
         assert_eq!((seen.code, seen.out.as_str()), (Some(1), ""), "{}", seen.err);
         assert!(seen.err.contains("the file `store` is missing") && seen.err.contains("store repair"), "{}", seen.err);
         let name = store.to_string_lossy();
@@ -126,7 +137,7 @@ fn missing_store_file_is_repaired() {
         assert!(seen.out.starts_with("nothing to repair"), "{}{}", seen.out, seen.err);
     }
     assert!(std::fs::read(&segment).unwrap().starts_with(&before[..64]));
-    let seen = run(&["--log=said"]);
+    let seen = run("1s");
     assert!(seen.code == Some(0) && !seen.out.contains("[c] 1"), "it began anew: {}{}", seen.out, seen.err);
 }
 

@@ -30,6 +30,11 @@ ended(0, 0).
 
 /// Longest time for anything on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(180);
+/// Silence of a node that is dead. A node beats four times a second, and each beat is on the disks of three servers: on
+/// a busy machine a node that lives may be silent for a second, and ends when others take it for dead.
+const TAKEOVER: &str = "5s";
+/// The same where no node dies.
+const PATIENT_TAKEOVER: &str = "60s";
 /// Time between two looks at what is waited for: many of them are a process.
 const PAUSE: Duration = Duration::from_millis(60);
 
@@ -39,6 +44,8 @@ pub(super) struct NodeProcesses {
     children: Vec<Child>,
     /// The nodes authenticate each other: the folders `n1` and `n2` have their certificates.
     certified: bool,
+    /// Silence after which the others take a node for dead.
+    takeover: &'static str,
 }
 
 impl Drop for NodeProcesses {
@@ -56,7 +63,17 @@ impl NodeProcesses {
     }
 
     pub(super) fn with(store: String, files: &[(&str, &str)]) -> Self {
-        Self { scratch: Scratch::with(files), store, children: Vec::new(), certified: false }
+        Self::over(Scratch::with(files), store)
+    }
+
+    fn over(scratch: Scratch, store: String) -> Self {
+        Self { scratch, store, children: Vec::new(), certified: false, takeover: PATIENT_TAKEOVER }
+    }
+
+    /// Lets nodes die that give no sign of life for some time.
+    pub(super) fn mortal(mut self) -> Self {
+        self.takeover = TAKEOVER;
+        self
     }
 
     /// Nodes that have certificates of one authority.
@@ -75,7 +92,7 @@ impl NodeProcesses {
     /// With these modules of `guest/`; none where they are not built.
     pub(super) fn with_modules(store: String, files: &[(&str, &str)], modules: &[&str]) -> Option<Self> {
         let scratch = super::wasm_agents::scratch(files, modules)?;
-        Some(Self { scratch, store, children: Vec::new(), certified: false })
+        Some(Self::over(scratch, store))
     }
 
     fn path(&self, node: usize, kind: &str) -> PathBuf {
@@ -93,7 +110,8 @@ impl NodeProcesses {
         let node = self.children.len();
         let file = |kind| File::create(self.path(node, kind)).expect("it can be written");
         let mut command = whimbrel();
-        command.args(["up", "count.mas2j", "--weight", "10", "--takeover", "1s", "--store", &self.store]).args(more);
+        command.args(["up", "count.mas2j", "--weight", "10", "--takeover", self.takeover]);
+        command.args(["--store", &self.store]).args(more);
         if self.certified {
             command.args(["--security", "authenticated", "--credentials", credentials, "--listen", "127.0.0.1:0"]);
         }
@@ -272,7 +290,7 @@ fn nodes_share_and_hand_over_society() {
 fn killed_node_agents_continue_elsewhere() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = NodeProcesses::new(engine.store("killed"));
+    let mut nodes = NodeProcesses::new(engine.store("killed")).mortal();
     for count in 1..=3 {
         nodes.start();
         nodes.wait_for("all have some", |nodes| {
@@ -293,7 +311,7 @@ fn killed_node_agents_continue_elsewhere() {
 fn kill_at_dying_node_is_answered() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = NodeProcesses::new(engine.store("ended"));
+    let mut nodes = NodeProcesses::new(engine.store("ended")).mortal();
     nodes.start();
     nodes.wait_for_partitions(&[("n1", 16)]);
     nodes.start();
@@ -383,8 +401,8 @@ fn edited_program_is_refused() {
     for (file, text) in [("count.mas2j", PROJECT), ("counter.asl", COUNTER), ("teller.asl", TELLER)] {
         std::fs::write(nodes.scratch.path().join("copy").join(file), text).expect("a file");
     }
-    let (said, done) =
-        nodes.command(&["up", "copy/count.mas2j", "--weight", "10", "--for", "3s", "--store", &nodes.store]);
+    let up = ["up", "copy/count.mas2j", "--weight", "10", "--for", "3s", "--takeover", nodes.takeover];
+    let (said, done) = nodes.command(&[&up[..], &["--store", &nodes.store]].concat());
     assert!(done && said.contains("joining as n"), "{said}");
     write(&nodes, TELLER);
     nodes.start();
@@ -432,7 +450,7 @@ fn unreadable_partition_waits_for_other_node() {
     // Another program: what is in use of the same text would serve as well.
     let steady = format!("steady. {ODD}");
     let files = [("count.mas2j", project), ("steady.asl", steady.as_str()), ("odd.asl", ODD)];
-    let mut nodes = NodeProcesses::with(engine.store("unread"), &files);
+    let mut nodes = NodeProcesses::with(engine.store("unread"), &files).mortal();
     nodes.start();
     nodes.wait_for("both count", |nodes| {
         ["odd", "steady"].iter().all(|name| nodes.text("out").contains(&format!("[{name}] 3")))
@@ -460,7 +478,7 @@ fn unreadable_partition_waits_for_other_node() {
 fn certified_nodes_share_and_rejoin() {
     let Some(program) = program() else { return };
     let engine = Engine::start(program);
-    let mut nodes = NodeProcesses::certified(engine.store("certified"));
+    let mut nodes = NodeProcesses::certified(engine.store("certified")).mortal();
     nodes.start();
     nodes.wait_for("the first serves", |nodes| nodes.text("out").lines().count() >= 6);
     nodes.start();

@@ -34,21 +34,32 @@ fn scout_avoids_dead_node() {
     );
 }
 
+/// The third stop would begin after two seconds at the earliest. How many of the first two are in time depends on how
+/// long the hops take.
 #[test]
 fn expired_scout_stops_touring() {
-    toured(
-        "!go. +!go <- .send(scout, request, tour([[n2], [n3], [n2], [n3]], 1500, 1000)).",
-        "[\"0 on n2\",\"1 on n3\"] but [], late on n1",
-    );
+    let clerk = "!go. +!go <- .send(scout, request, tour([[n2], [n3], [n2], [n3]], 1500, 1000)).";
+    let stops = ["\"0 on n2\"", "\"1 on n3\""];
+    let outcomes = [0, 1, 2].map(|count| format!("[clerk] [{}] but [], late on n1", stops[..count].join(",")));
+    for (language, lines) in asked(&format!("{clerk}\n{TELL}")).into_iter().flatten() {
+        assert!(lines.len() == 1 && outcomes.contains(&lines[0]), "{language}: {lines:?}");
+    }
 }
 
+/// The scout is called while it stays at its second stop, or when it has gone on from there.
 #[test]
 fn scout_is_recalled_during_tour() {
-    toured(
-        "!go. +!go <- .send(scout, request, tour([[n2], [n3], [n2], [n3]], 60000, 300)).
-         +visits(\"n3\") <- .recall(scout).",
-        "[\"0 on n2\",\"1 on n3\"] but [], recalled on n1",
+    let stops = ["[n2]", "[n3]"].repeat(50).join(",");
+    let clerk = format!(
+        "!go. +!go <- .send(scout, request, tour([{stops}], 600000, 300)).
+         +visits(\"n3\") : not called <- +called; .recall(scout).
+         +toured([First, Second | More], Missed, End, Home) : .length(More, N) & N < 98 <-
+             .print(First, \", \", Second, \", but \", Missed, \", \", End, \" on \", Home); .stopMAS.
+         +toured(Seen, _, End, _) <- .print(End, \" after \", Seen); .stopMAS."
     );
+    for (language, lines) in asked(&clerk).into_iter().flatten() {
+        assert_eq!(lines, ["[clerk] 0 on n2, 1 on n3, but [], recalled on n1"], "{language}");
+    }
 }
 
 /// Each stop takes no time: a recall has to find the agent between two hops.

@@ -271,6 +271,8 @@ pub struct AgentPort {
     inner: Arc<AgentPortState>,
     limits: SessionLimits,
     address: String,
+    /// Socket of a port that admits nobody yet.
+    listener: Mutex<Option<TcpListener>>,
     threads: Threads,
     tasks: SessionTasks,
     /// Drivers of the sessions' sockets, if they are not those of links.
@@ -283,6 +285,16 @@ impl AgentPort {
     /// # Errors
     /// The address cannot be listened at, threads cannot be started, or the credentials cannot be used.
     pub fn open(config: AgentPortConfig, host: Arc<dyn SessionHost>, address: &str) -> Result<Self, AgentPortError> {
+        let port = Self::bind(config, host, address)?;
+        port.admit();
+        Ok(port)
+    }
+
+    /// Takes the address of a port that opens with [`admit`](Self::admit). Clients may connect, and wait until then.
+    ///
+    /// # Errors
+    /// The address cannot be listened at, threads cannot be started, or the credentials cannot be used.
+    pub fn bind(config: AgentPortConfig, host: Arc<dyn SessionHost>, address: &str) -> Result<Self, AgentPortError> {
         Self::begin(config, host, Some(address))
     }
 
@@ -350,12 +362,17 @@ impl AgentPort {
             drivers,
             threads: threads.handle().clone(),
         });
-        if let Some(listener) = listener {
-            threads.spawn(accept(listener, Arc::clone(&inner)));
-        }
         threads.spawn(Arc::clone(&inner.guard).say_counts());
-        let tasks = SessionTasks(Arc::clone(&inner));
-        Ok(Self { inner, limits: SessionLimits::default(), address, threads, tasks, own_drivers })
+        let (tasks, listener) = (SessionTasks(Arc::clone(&inner)), Mutex::new(listener));
+        Ok(Self { inner, limits: SessionLimits::default(), address, listener, threads, tasks, own_drivers })
+    }
+
+    /// Admits clients at the port's address, those first that came before.
+    pub fn admit(&self) {
+        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(listener) = listener {
+            self.threads.spawn(accept(listener, Arc::clone(&self.inner)));
+        }
     }
 
     /// Address of the port; empty if it does not listen.

@@ -230,13 +230,17 @@ fn cut_connections_lose_nothing() {
     let proxy = LinkProxy::to(one.address());
     let to = two.hub.connect(&proxy.address);
     let mut sent = 0;
-    for _ in 0..20 {
+    for cuts in 0..20 {
         for _ in 0..2_000 {
             two.send(to, "a", sent);
             sent += 1;
         }
         std::thread::sleep(Duration::from_millis(20));
         proxy.cut();
+        // On a busy machine, several cuts may meet the same connection: six of them do not.
+        if cuts < 6 {
+            until("it connects again", || two.hub.status()[0].connections > cuts + 1);
+        }
     }
     until("they arrive", || one.desk.messages.lock().unwrap().len() as u64 >= sent);
     assert_eq!(one.numbers(), (0..sent).collect::<Vec<_>>());

@@ -40,6 +40,7 @@ pub struct AgentPortOptions {
 }
 
 /// Opens it, if that is asked for, or if sessions can come over HTTP: there `http_token` lets one have any agents, too.
+/// Clients wait until the society has begun ([`admit`]): what they send at once is for agents that are there.
 pub fn open(
     options: &AgentPortOptions,
     level: impl FnOnce(&str) -> anyhow::Result<(LinkSecurity, Option<Credentials>)>,
@@ -94,7 +95,7 @@ pub fn open(
     let session_ports = Some(find_session_ports(platform));
     let config = AgentPortConfig { level, credentials, links, session_ports, authorise, auditor, log: log_there };
     let port = match &address {
-        Some(address) => AgentPort::open(config, platform.host(), address)?,
+        Some(address) => AgentPort::bind(config, platform.host(), address)?,
         None => AgentPort::without_address(config, platform.host())?,
     };
     let port = port.with_limits(limits);
@@ -135,11 +136,12 @@ pub fn session_ports(http: Option<&HttpPort>, port: Option<&Arc<AgentPort>>) -> 
     Ok(SessionPortsInfo { http: http.map(HttpPort::client_address).transpose()?, agent_port: port.and_then(at) })
 }
 
-/// Creates the agent that shares out work among devices, if external programs can have agents here. Call it after the
-/// society has begun: an agent of that name in the society or on another node takes its place.
-pub fn share_out(port: Option<&Arc<AgentPort>>, roll: &Roll, platform: &Platform) {
-    if port.is_some() {
+/// Admits external programs, if they can have agents here, and creates the agent that shares out work among devices.
+/// Call it after the society has begun: an agent of that name in the society or on another node takes its place.
+pub fn admit(port: Option<&Arc<AgentPort>>, roll: &Roll, platform: &Platform) {
+    if let Some(port) = port {
         let _ = platform.spawn_service(DEVICES, Devices::enrolled_in(roll.clone()));
+        port.admit();
     }
 }
 

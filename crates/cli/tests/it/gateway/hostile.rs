@@ -137,7 +137,12 @@ fn slow_reader_delays_no_other() {
 #[test]
 fn strangers_block_others_only_briefly() {
     let node = HttpNode::start();
-    let strangers: Vec<_> = (0..256).map(|_| node.socket("/session", "whimbrel.v1", &[])).collect();
+    // Many at once: the first ones are not to be sent away before the last ones come.
+    let some = || (0..16).map(|_| node.socket("/session", "whimbrel.v1", &[])).collect::<Vec<_>>();
+    let strangers: Vec<_> = std::thread::scope(|scope| {
+        let coming: Vec<_> = (0..16).map(|_| scope.spawn(some)).collect();
+        coming.into_iter().flat_map(|some| some.join().expect("they come")).collect()
+    });
     assert!(strangers.iter().all(Result::is_ok));
     assert_eq!(node.socket("/session", "whimbrel.v1", &[]).err(), Some(503));
     // Those at another address do not even notice.
@@ -186,12 +191,12 @@ fn slow_page_reader_takes_little_memory() {
 fn health_answer_is_shared() {
     let node = HttpNode::start();
     let up = || node.send("GET", "/health", &[], "").json()["up_us"].as_u64().expect("a number");
-    // Ten of them take less than a second, if need be at the tenth try.
-    let is_kept = (0..10).any(|_| {
-        let first = up();
-        (0..9).all(|_| up() == first)
-    });
-    assert!(is_kept);
+    // An answer is kept for a second: however long these take, there are no more answers than that.
+    let begun = Instant::now();
+    let mut answers: Vec<u64> = (0..50).map(|_| up()).collect();
+    answers.dedup();
+    let most = 2 + begun.elapsed().as_secs() as usize;
+    assert!(answers.len() <= most, "{} answers within {:?}", answers.len(), begun.elapsed());
     let first = up();
     node.until(|_| up() > first);
 }
