@@ -456,6 +456,9 @@ fn messages_are_sent_and_answered() {
     expect(refused, "seller: refuse \"too dear\"\n", "", 3);
     let silent = send(&["bank1", "hello", "--wait=200ms"]);
     expect(silent, "", "error: no answer from bank1 within 200ms\n", 4);
+    assert_eq!(site.out(&["suspend", "bank1"]), "bank1 suspended\n");
+    let held = "error: no answer from bank1 within 200ms: bank1 is suspended (`whimbrel resume bank1`)\n";
+    expect(send(&["bank1", "hello", "--wait=200ms"]), "", held, 4);
     let nobody = send(&["sellr", "hello"]);
     expect(nobody, "", "error: there is no agent named sellr; did you mean seller?\n", 1);
     let refused = send(&["ams", "hello", "-p", "request", "--from", "me", "--wait", "--json"]);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rustc_hash::FxHashMap;
 use whimbrel_acl::{AclMessage, Aid, Encoding, MessageBody, Performative, Symbol, Text};
 use whimbrel_operator::{Answer, Reason, Refusal, Sending};
+use whimbrel_platform::ams::AgentState;
 use whimbrel_platform::inspection::ReportTo;
 use whimbrel_platform::limits::MESSAGE_RECEIVERS_MAX;
 use whimbrel_runtime::{Agent, Context, Platform};
@@ -177,13 +178,30 @@ impl Mailslot {
         let asked: Vec<Symbol> = question.receivers.iter().map(|receiver| receiver.name).collect();
         // An `agree`, and what follows.
         let (answer, answers) = sync_channel(2);
-        let whom = asked.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-        locked(&self.expected).push(Expected { ticket: ticket.clone(), conversation, asked, answer });
+        let expected = Expected { ticket: ticket.clone(), conversation, asked: asked.clone(), answer };
+        locked(&self.expected).push(expected);
         platform.send(question);
         let answer = first_answer(&answers, at_most, gone);
         locked(&self.expected).retain(|expected| expected.ticket != ticket);
-        answer.ok_or_else(|| refuse(Reason::NoAnswer, format!("no answer from {whom} within {at_most:?}")))
+        answer.ok_or_else(|| no_answer(platform, &asked, at_most))
     }
+}
+
+/// Says that there is no answer, and which of those asked cannot answer.
+fn no_answer(platform: &Platform, asked: &[Symbol], at_most: Duration) -> Refusal {
+    let state = |name: Symbol| platform.services().directory()?.with_ams(|ams| ams.state(Aid::local(name)))?;
+    let is_suspended = |name: &&Symbol| state(**name) == Some(AgentState::Suspended);
+    let mut text = format!("no answer from {} within {at_most:?}", names(asked.iter()));
+    let suspended: Vec<&Symbol> = asked.iter().filter(is_suspended).collect();
+    if let Some(first) = suspended.first() {
+        let are = if suspended.len() == 1 { "is" } else { "are" };
+        text += &format!(": {} {are} suspended (`whimbrel resume {first}`)", names(suspended.iter().copied()));
+    }
+    refuse(Reason::NoAnswer, text)
+}
+
+fn names<'a>(names: impl Iterator<Item = &'a Symbol>) -> String {
+    names.map(|name| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// Waits for an answer. `agree` is the answer only if nothing follows it in time. Returns `None` if there is no answer
