@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import contextlib
 import importlib.metadata
+import importlib.util
 import json
 import os
 import pathlib
@@ -240,6 +241,13 @@ VARIANTS = {
 
 def in_turns(parts: list[str], variants: list[str], turns: int) -> None:
     """Runs variants in turns, each in a process of its own, and prints medians."""
+    unknown = [variant for variant in variants if variant not in VARIANTS]
+    if unknown:
+        sys.exit(f"no variant {unknown[0]}: there are {', '.join(VARIANTS)}")
+    if "fast" in variants and importlib.util.find_spec("whimbrel_fast") is None:
+        sys.exit(
+            "whimbrel_fast is not installed, so that fast would be pure: make python-fast, or give --variants pure"
+        )
     found: dict[tuple[str, str], list[float]] = {}
     for _ in range(turns):
         for variant in variants:
@@ -262,7 +270,7 @@ def main() -> None:
     parser.add_argument("--encoding", default="json", choices=["json", "compact"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--turns", type=int, default=0, help="runs of each variant, in turns")
-    parser.add_argument("--variants", default="pure,fast", help="pure, fast, compact, with commas between")
+    parser.add_argument("--variants", default="pure,fast", help="pure, fast (`make python-fast`), compact, with commas")
     parser.add_argument("--json", action="store_true", help="end with the medians as a line of JSON")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     given = parser.parse_args()
