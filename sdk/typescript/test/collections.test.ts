@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { whenAborted } from "../src/agents/aborts.js";
 import { ChurnList, type ListItem } from "../src/collections/churn-list.js";
 import { Fifo } from "../src/collections/fifo.js";
 
@@ -79,4 +80,14 @@ test("fifo drops what came first", () => {
       assert.deepEqual([...fifo], expected.filter((number) => number % 2 === 1));
     }),
   );
+});
+
+test("abort callback cancels another one", () => {
+  const ending = new AbortController();
+  const called: string[] = [];
+  whenAborted(ending.signal, () => (called.push("first"), cancel()));
+  const cancel = whenAborted(ending.signal, () => called.push("second"));
+  whenAborted(ending.signal, () => called.push("third"));
+  ending.abort();
+  assert.deepEqual(called, ["first", "third"]);
 });

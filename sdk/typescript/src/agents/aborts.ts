@@ -10,7 +10,7 @@ const waiting = new WeakMap<AbortSignal, ChurnList<AbortCallback>>();
 /** Calls back when the signal is aborted. The returned function cancels the call. */
 export function whenAborted(signal: AbortSignal, what: () => void): () => void {
   const calls = waiting.get(signal) ?? callbacksOf(signal);
-  const callback = { call: what };
+  const callback: AbortCallback = { call: what };
   calls.add(callback);
   return () => void calls.delete(callback);
 }
@@ -18,6 +18,10 @@ export function whenAborted(signal: AbortSignal, what: () => void): () => void {
 function callbacksOf(signal: AbortSignal): ChurnList<AbortCallback> {
   const calls = new ChurnList<AbortCallback>();
   waiting.set(signal, calls);
-  signal.addEventListener("abort", () => calls.items().forEach(({ call }) => call()), { once: true });
+  const callAll = (): void => {
+    // One callback may cancel another one.
+    for (const callback of calls) if (callback.place !== undefined) callback.call();
+  };
+  signal.addEventListener("abort", callAll, { once: true });
   return calls;
 }
