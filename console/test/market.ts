@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ConsoleProxy } from "./console-proxy.js";
-import { dist, WHIMBREL } from "./page.js";
+import { console_, dist, WHIMBREL } from "./page.js";
 
 export const TOKEN = "a-token-for-tests";
 export const VIEWER = "a-token-to-look";
@@ -23,7 +23,7 @@ export class Market {
     const folder = mkdtempSync(join(tmpdir(), "whimbrel-console-"));
     for (const [name, program] of Object.entries(programs)) writeFileSync(join(folder, name), program);
     const process_ = spawn(WHIMBREL, ["run", folder, "--http", "127.0.0.1:0", "--http-token", TOKEN, "--http-viewer-token", VIEWER, ...options], {
-      env: { ...process.env, WHIMBREL_RUN_DIR: join(folder, "run") },
+      env: { ...process.env, WHIMBREL_RUN_DIR: join(folder, "run"), PYTHONPATH: join(console_, "../sdk/python/src") },
       stdio: ["ignore", "ignore", "pipe"],
     });
     const port = await new Promise<number>((resolve, reject) => {
