@@ -37,9 +37,14 @@ export class Proxy {
     });
   }
 
+  /** True while there are connections. */
+  get isConnected(): boolean {
+    return this.#sockets.size > 0;
+  }
+
   /** Breaks all connections, possibly within a frame. */
   cut(): void {
-    if (this.#sockets.size > 0) this.cuts++;
+    if (this.isConnected) this.cuts++;
     for (const socket of this.#sockets) socket.destroy();
   }
 
