@@ -82,3 +82,18 @@ impl Arrivals {
         self.ways.remove(&node);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entry_shard_outlasts_moves() {
+        let mut ways = Ways::default();
+        let at = |shard, generation| LocalRoute { shard, slot: Some(0), generation, crowded: false };
+        let name = Symbol::new("arrivals-test");
+        assert_eq!(ways.of(name, at(3, 1)), (3, true));
+        assert_eq!(ways.of(name, at(5, 1)), (3, false), "a later message would overtake those that go through 3");
+        assert_eq!(ways.of(name, at(5, 2)), (5, true), "another bearer of the name");
+    }
+}

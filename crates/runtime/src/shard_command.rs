@@ -161,3 +161,32 @@ impl Yielding {
         self.partitions.contains(&self.layout.partition_of(agent))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::{Performative, Value};
+
+    use super::*;
+
+    /// Messages flush no links, so that those to other nodes gather.
+    #[test]
+    fn messages_let_links_gather() {
+        let message = || AclMessage::new(Performative::Inform, Aid::local("ann"), Aid::local("bob"), Value::Int(1));
+        let envelope = || Envelope { to: Aid::local("bob"), body: MessageBody::Owned(Box::new(message())) };
+        for quiet in [
+            ShardCommand::Message(envelope()),
+            ShardCommand::Posted(envelope()),
+            ShardCommand::Arrived(envelope()),
+            ShardCommand::ArrivedRow(Aid::local("bob"), vec![envelope().body]),
+            ShardCommand::Copies([Symbol::new("bob")].into(), vec![Arc::new(message())]),
+            ShardCommand::Undeliverable(envelope(), DeadReason::AgentEnded),
+            ShardCommand::Drained(NodeId(1)),
+            ShardCommand::Relieved("bob".into()),
+        ] {
+            assert!(!quiet.changes_something());
+        }
+        for change in [ShardCommand::EndAll, ShardCommand::NeverComes("bob".into()), ShardCommand::FenceReached] {
+            assert!(change.changes_something());
+        }
+    }
+}

@@ -376,6 +376,17 @@ mod tests {
     }
 
     #[test]
+    fn index_finds_items_before_its_end() {
+        let mut queue: PlacedQueue<(u64, u32)> = (0..64).map(|number| (number, 0)).collect();
+        let middle = queue.about(Some(&[40]));
+        assert_eq!(queue.take(middle[0]), Some((40, 0)));
+        queue.put_back(middle[0], (140, 0));
+        queue.insert(0, (141, 0));
+        let first = queue.about(None)[0];
+        assert_eq!(queue.about(Some(&[140, 141])), [first, middle[0]]);
+    }
+
+    #[test]
     fn outdated_entries_are_given_up() {
         let mut queue: PlacedQueue<(u64, u32)> = (0..64).map(|number| (number, 0)).collect();
         for number in 0..10_000 {

@@ -4,7 +4,7 @@
 use whimbrel_acl::Text;
 use whimbrel_bdi::syntax::NoFiles;
 use whimbrel_bdi::{Agent, AgentConfig, load};
-use whimbrel_platform::AgentBody;
+use whimbrel_platform::{AgentBody, EndReason, Next, Turn};
 use whimbrel_testkit::Simulation;
 
 fn body(text: &str) -> Box<dyn AgentBody> {
@@ -72,6 +72,36 @@ fn list_of_receivers_sends_each_once() {
     said.sort();
     assert_eq!(said, ["[amy] hello", "[asker] answers 2", "[bob] hello"]);
     assert_eq!(simulation.counters().sent - before, 2 + 2 + 2, "told, asked, answered");
+}
+
+/// Agent that ends when somebody writes to it, and handles no message.
+struct Deserter;
+
+impl AgentBody for Deserter {
+    fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
+        if turn.mailbox.is_empty() { Next::Wait } else { Next::End(EndReason::Finished) }
+    }
+}
+
+#[test]
+fn ended_receivers_are_not_awaited() {
+    let asker = r#"
+        !go.
+        +!go <- .send([amy, bob, "eve@home"], askOne, likes(_), Answers); .print(Answers);
+                .send(["ida@home"], askOne, likes(_), Nothing); .print(Nothing);
+                .send(joe, askOne, likes(_), _).
+        -!go[error(Why)] <- .print(Why).
+    "#;
+    let mut simulation = Simulation::new(3);
+    for (name, text) in [("asker", asker), ("amy", "likes(tea).")] {
+        simulation.spawn(name, body(text));
+    }
+    for name in ["bob", "eve", "ida", "joe"] {
+        simulation.spawn(name, Box::new(Deserter));
+    }
+    simulation.run_for(2_000);
+    let printed = ["[asker] [likes(tea)[source(amy)]]", "[asker] []", "[asker] agent_ended"];
+    assert_eq!(simulation.output(), printed, "{:?}", simulation.log());
 }
 
 /// The labels of unnamed plans are counted from 1 in each agent.
@@ -454,6 +484,19 @@ fn suspended_wait_needs_resume() {
     let mut after = printed[1..].to_vec();
     after.sort();
     assert_eq!(after, ["t goes on", "u goes on", "wait_timeout"]);
+}
+
+#[test]
+fn succeeded_goal_keeps_its_turn() {
+    let plan = |name: &str| format!("+!{name} <- !work({name}); .print({name}, 4); .print({name}, 5).\n");
+    let plans = ["a", "b", "c", "d"].map(plan).concat();
+    let printed = lines(&format!(
+        "!start. @s[atomic] +!start <- !!a; !!b; !!c; !!d; !!judge.
+         {plans}
+         +!work(N) <- .print(N, 1); .print(N, 2); .print(N, 3).
+         +!judge <- X = 1; Y = 2; Z = 3; V = 4; .succeed_goal(work(c))."
+    ));
+    assert_eq!(printed.join(" "), "a1 b1 a2 c1 d1 b2 a3 c2 d2 b3 a4 c4 d3 b4 a5 c5 d4 b5 d5", "no turn more for c");
 }
 
 #[test]

@@ -132,3 +132,11 @@ fn places_outside_text_are_harmless() {
         assert!(!render(found, "é", true).is_empty());
     }
 }
+
+#[test]
+fn known_packages_are_no_classes() {
+    for step in ["py.f(1)", "math.abs(1)"] {
+        let found = program(&format!("+!g <- {step}.\n"));
+        assert!(!found.contains("Java class"), "{step}: {found}");
+    }
+}

@@ -14,6 +14,13 @@ use whimbrel_testkit::{Random, Simulation};
 /// Time that a program may run, in simulated milliseconds.
 pub(crate) const PROGRAM_MS: u64 = 5_000;
 
+/// Turns of a program that are disturbed often. Programs that take thousands repeat a few steps while their minds grow:
+/// to write these before each step took most of the test's time.
+const TURNS_DISTURBED: u64 = 300;
+
+/// Factor by which disturbances are rarer afterwards.
+const LATER: u64 = 20;
+
 /// Programs with results that no snapshot preserves: a measured time, or the identity of printed values.
 const NOT_REPEATABLE: &[&str] = &["ag-", "action-misc", "lists-shuffle-random", "msg-", "mas2j-", "dir-include-action"];
 
@@ -33,6 +40,7 @@ struct Restless {
     /// One in this many steps; 0 for never.
     every: u64,
     state: u64,
+    turns: u64,
     restored: u64,
     /// Number of cycles in a turn.
     budget: u32,
@@ -41,7 +49,8 @@ struct Restless {
 impl AgentBody for Restless {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if self.every > 0 && (self.state >> 33).is_multiple_of(self.every) {
+        self.turns += 1;
+        if self.every > 0 && (self.state >> 33).is_multiple_of(spaced(self.every, self.turns)) {
             let bytes = self.agent.snapshot(turn.now).expect("an AgentSpeak agent can be written out");
             self.agent =
                 Agent::restore(&bytes, Arc::clone(&self.image), turn.now).expect("what was written reads back");
@@ -59,8 +68,14 @@ struct Saved {
     image: Arc<Image>,
     /// One in this many steps.
     every: u64,
+    turns: u64,
     random: Random,
     chain: Vec<Vec<u8>>,
+}
+
+/// Returns the distance between disturbed turns, where it is `every` at first.
+fn spaced(every: u64, turns: u64) -> u64 {
+    if turns <= TURNS_DISTURBED { every } else { every * LATER }
 }
 
 impl Saved {
@@ -91,7 +106,8 @@ impl Saved {
 
 impl AgentBody for Saved {
     fn turn(&mut self, turn: &mut Turn<'_>) -> Next {
-        if self.random.one_in(self.every) {
+        self.turns += 1;
+        if self.random.one_in(spaced(self.every, self.turns)) {
             self.save(turn.now);
             if self.random.one_in(3) {
                 self.rebuild(turn.now);
@@ -105,7 +121,7 @@ impl AgentBody for Saved {
 pub(crate) fn output_of_saved(image: &Arc<Image>, every: u64, seed: u64) -> Vec<String> {
     let mut simulation = Simulation::new(7);
     let agent = Agent::new(AgentConfig::new(Arc::clone(image)));
-    let body = Saved { agent, image: Arc::clone(image), every, random: Random::new(seed), chain: Vec::new() };
+    let body = Saved { agent, image: Arc::clone(image), every, turns: 0, random: Random::new(seed), chain: Vec::new() };
     simulation.spawn("prog", Box::new(body));
     simulation.run_for(PROGRAM_MS);
     simulation.output()
@@ -118,7 +134,7 @@ fn output(image: &Arc<Image>, every: u64, seed: u64) -> Vec<String> {
 fn output_of_turns(image: &Arc<Image>, every: u64, seed: u64, budget: u32) -> Vec<String> {
     let mut simulation = Simulation::new(7);
     let agent = Agent::new(AgentConfig::new(Arc::clone(image)));
-    let body = Restless { agent, image: Arc::clone(image), every, state: seed, restored: 0, budget };
+    let body = Restless { agent, image: Arc::clone(image), every, state: seed, turns: 0, restored: 0, budget };
     simulation.spawn("prog", Box::new(body));
     simulation.run_for(PROGRAM_MS);
     simulation.output()
@@ -204,7 +220,7 @@ fn restored_beliefs_are_counted() {
     let image = image.expect("it compiles").0;
     let agent = Agent::new(AgentConfig::new(Arc::clone(&image)));
     let mut simulation = Simulation::new(1);
-    simulation.spawn("prog", Box::new(Restless { agent, image, every: 1, state: 0, restored: 0, budget: 1 }));
+    simulation.spawn("prog", Box::new(Restless { agent, image, every: 1, state: 0, turns: 0, restored: 0, budget: 1 }));
     simulation.run_for(PROGRAM_MS);
     assert_eq!(simulation.output(), ["[prog] 1"]);
 }

@@ -46,6 +46,14 @@ fn agents_greet_and_stop() {
 }
 
 #[test]
+fn only_own_platform_has_its_agents() {
+    let (platform, _) = platform(1);
+    let amy = platform.spawn("amy", does(|_, _| ())).unwrap();
+    let known = [amy, Aid::new("amy", "home"), Aid::new("amy", "away"), Aid::new("bob", "home")];
+    assert_eq!(known.map(|aid| platform.services().exists(aid)), [true, true, false, false]);
+}
+
+#[test]
 fn unknown_receiver_answers_failure() {
     let (platform, lines) = platform(1);
     platform

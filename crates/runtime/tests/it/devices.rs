@@ -131,6 +131,19 @@ fn roll_lists_devices() {
 }
 
 #[test]
+fn forged_end_keeps_device() {
+    let (platform, _) = platform(1);
+    let roll = Roll::default();
+    platform.spawn_service(DEVICES, Devices::enrolled_in(roll.clone())).expect("the name is free");
+    tab(&platform, "tab", |_| None);
+    platform.wait_idle();
+    let ended = Value::term("ended", [Value::atom("tab"), Value::atom("killed")]);
+    platform.send(AclMessage::new(Performative::Inform, Aid::local("stranger"), devices(), ended));
+    platform.wait_idle();
+    assert_eq!(roll.devices(9).1, 1, "only the AMS knows who ended");
+}
+
+#[test]
 fn unoffered_work_times_out() {
     let platform = society();
     let asked = Asked::ask(&platform, 1, "within_ms=20");

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use whimbrel_platform::capabilities::Mobile;
@@ -22,7 +22,7 @@ use whimbrel_platform::topics::group;
 use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Next, SocketIo, Turn};
 use whimbrel_runtime::{DurableAgent, DurableContext, KillOutcome, Platform, durable};
 
-use crate::kit::{Lines, does, inform};
+use crate::kit::{Lines, does, inform, wait_for};
 
 pub enum WireItem {
     Message(Envelope),
@@ -396,6 +396,38 @@ fn agent_moves_with_its_messages() {
         assert_eq!(nodes.homes("walker"), [0]);
         nodes.counters();
     }
+}
+
+/// Agent that moves to `n1` with its first message, and counts its bodies that were dropped in this process.
+#[derive(Serialize, Deserialize)]
+struct LeavingAgent;
+
+static LEAVERS_DROPPED: AtomicU32 = AtomicU32::new(0);
+
+impl Drop for LeavingAgent {
+    fn drop(&mut self) {
+        LEAVERS_DROPPED.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl DurableAgent for LeavingAgent {
+    const KIND: &'static str = "mover";
+
+    fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, _: MessageBody) {
+        ctx.move_to("n1");
+    }
+}
+
+#[test]
+fn moved_agent_leaves_no_body() {
+    let nodes = Nodes::with(2, 1, |_, builder| builder.kind::<LeavingAgent>());
+    let mover = nodes.at(0).spawn_together([durable("mover", LeavingAgent)]).unwrap()[0];
+    nodes.settle();
+    let before = LEAVERS_DROPPED.load(Ordering::SeqCst);
+    nodes.at(0).send(inform("x", mover, "go"));
+    nodes.settle();
+    assert_eq!(nodes.homes("mover"), [1]);
+    wait_for("the body to be dropped", || LEAVERS_DROPPED.load(Ordering::SeqCst) > before);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use whimbrel_platform::ams::{AgentKind, AgentModification, AgentQuery};
 use whimbrel_platform::audit::{Act, Auditor, Refused};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::df::{DfDescription, ServiceDescription};
+use whimbrel_platform::environment::{ActError, NodeEnvironment, NodeEnvironments};
 use whimbrel_platform::limits::FAMILY_REFUSALS_PER_S_MAX;
 use whimbrel_platform::link::News;
 use whimbrel_platform::policy::Policy;
@@ -172,6 +173,32 @@ fn rule_restricts_local_agents() {
     assert_eq!(guarded.left(), ["spy inform \"hi\""]);
     assert_eq!(guarded.recorded().len(), 3);
     assert!(platform.counters().check().is_ok());
+}
+
+/// Environment that gives each request back.
+struct EchoEnvironment;
+
+impl NodeEnvironment for EchoEnvironment {
+    fn act(&self, agent: Aid, request: &Value) -> Result<Value, String> {
+        Ok(Value::term("echo", [Value::atom(agent.name), request.clone()]))
+    }
+}
+
+#[test]
+fn granted_environment_acts_for_agents() {
+    let mut environments = NodeEnvironments::default();
+    assert!(environments.add("lab", Arc::new(EchoEnvironment)) && environments.add("vault", Arc::new(EchoEnvironment)));
+    let policy = r#"{"grant": [{"who": "agent:amy", "environments": ["lab", "attic"]}]}"#;
+    let policy = serde_json::from_str(policy).unwrap();
+    let platform = Platform::builder().workers(1).policy(policy).environments(environments).build();
+    let [amy, bob] = ["amy", "bob"].map(|name| platform.spawn(name, does(|_, _| ())).unwrap());
+    let act = |agent, name| platform.services().act(agent, name, &Value::Int(7));
+    assert_eq!(act(amy, "lab").unwrap().to_string(), "echo(amy,7)");
+    let wrong = [(amy, "vault"), (bob, "lab"), (amy, "attic")].map(|(agent, name)| act(agent, name).unwrap_err());
+    assert_eq!(
+        wrong,
+        [ActError::Denied("vault".into()), ActError::Denied("lab".into()), ActError::Unknown("attic".into())]
+    );
 }
 
 #[test]

@@ -234,6 +234,24 @@ fn power_cut_keeps_flushed_frames() {
     }
 }
 
+/// The check says how much was being written when the process died, whatever room the file has behind it.
+#[test]
+fn torn_batch_is_measured() {
+    const GARBAGE: usize = 100;
+    let folder = StoreFolder::new("measured");
+    let store = Embedded::open(folder.path(), &options()).unwrap();
+    write(&store, 1, 3, |_, _| ());
+    drop(store);
+    let path = last_segment(folder.path());
+    let whole = std::fs::read(&path).unwrap();
+    for room in [0, 4_096] {
+        let bytes = [&whole[..], &[7; GARBAGE], &vec![0; room]].concat();
+        std::fs::write(&path, &bytes).unwrap();
+        let report = check(folder.path(), &mut |_, _| ControlFlow::Continue(())).unwrap();
+        assert_eq!((report.torn_bytes, report.damage), (GARBAGE, Vec::new()), "{room} bytes of room");
+    }
+}
+
 /// Bits that turned, bytes that are gone: said, with their place.
 #[test]
 fn damage_is_reported_never_skipped() {

@@ -306,7 +306,6 @@ impl Parser<'_, '_> {
         let (name, arity) = (literal.functor.as_str(), literal.args.len());
         let is_known = name.starts_with('.')
             || whimbrel_platform::foreign_actions::is_foreign(name)
-            || signatures::action_arity(name).is_some()
             || self.is_function(literal.functor, arity);
         if !is_known && !self.session.at_run_time {
             let message = format!("the internal action `{name}` is a Java class, which cannot run here");

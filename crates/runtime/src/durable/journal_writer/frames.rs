@@ -171,3 +171,29 @@ impl WriterState {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use whimbrel_acl::Aid;
+    use whimbrel_platform::durable::{AgentStep, Sent, State};
+
+    use super::*;
+
+    /// A frame that is closed too late could exceed what a journal stores, and that ends the society.
+    #[test]
+    fn estimate_covers_encoded_step() {
+        // Bytes that cannot be compressed.
+        let noise = |length| -> Vec<u8> {
+            let next = |state: &u32| Some(state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+            std::iter::successors(Some(1), next).map(|state| (state >> 24) as u8).take(length).collect()
+        };
+        for (messages, length) in [(0, 1_000), (1, 0), (1, 10), (1, 1_000), (100, 0), (100, 10), (100, 1_000)] {
+            let sent = (0..messages).map(|_| Sent { to: Aid::local("bob"), message: noise(length) }).collect();
+            let state = State::Whole(noise(length));
+            let record = Record::Step(AgentStep { agent: "ann".into(), state, handled: Vec::new(), first: 1, sent });
+            let (estimate, mut bytes) = (bytes_of(&record), Vec::new());
+            encode_frame(&vec![record], &mut bytes).unwrap();
+            assert!(estimate + 100 > bytes.len(), "{messages} of {length}: {estimate}, not {}", bytes.len());
+        }
+    }
+}
