@@ -400,17 +400,17 @@ fn agent_moves_with_its_messages() {
 
 /// Agent that moves to `n1` with its first message, and counts its bodies that were dropped in this process.
 #[derive(Serialize, Deserialize)]
-struct LeavingAgent;
+struct CountedMover;
 
 static LEAVERS_DROPPED: AtomicU32 = AtomicU32::new(0);
 
-impl Drop for LeavingAgent {
+impl Drop for CountedMover {
     fn drop(&mut self) {
         LEAVERS_DROPPED.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-impl DurableAgent for LeavingAgent {
+impl DurableAgent for CountedMover {
     const KIND: &'static str = "mover";
 
     fn on_message(&mut self, ctx: &mut DurableContext<'_, '_>, _: MessageBody) {
@@ -420,8 +420,8 @@ impl DurableAgent for LeavingAgent {
 
 #[test]
 fn moved_agent_leaves_no_body() {
-    let nodes = Nodes::with(2, 1, |_, builder| builder.kind::<LeavingAgent>());
-    let mover = nodes.at(0).spawn_together([durable("mover", LeavingAgent)]).unwrap()[0];
+    let nodes = Nodes::with(2, 1, |_, builder| builder.kind::<CountedMover>());
+    let mover = nodes.at(0).spawn_together([durable("mover", CountedMover)]).unwrap()[0];
     nodes.settle();
     let before = LEAVERS_DROPPED.load(Ordering::SeqCst);
     nodes.at(0).send(inform("x", mover, "go"));
