@@ -173,11 +173,12 @@ fn standby_takes_over_society() {
 #[test]
 fn killed_node_costs_no_step() {
     let Some(program) = program() else { return };
-    let arguments = ["bench", "failover", "--nodes", "2", "--agents", "40", "--takeover", "1s", "--json"];
+    // On a busy machine, a node that lives may be silent for a second.
+    let arguments = ["bench", "failover", "--nodes", "2", "--agents", "40", "--takeover", "5s", "--json"];
     let seen = whimbrel().args(arguments).env("WHIMBREL_NATS_SERVER", program).output().expect("the binary runs");
     let json: serde_json::Value = serde_json::from_slice(&seen.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&seen.stderr)));
     let metrics = &json["metrics"];
     assert_eq!((metrics["lost"].as_f64(), metrics["doubled"].as_f64()), (Some(0.0), Some(0.0)), "{json}");
-    assert!(metrics["recovered_s"].as_f64().is_some_and(|seconds| seconds >= 1.0), "{json}");
+    assert!(metrics["recovered_s"].as_f64().is_some_and(|seconds| seconds >= 4.0), "{json}");
 }
