@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{RecvTimeoutError, sync_channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::{Duration, Instant};
 
 use whimbrel_acl::{Text, Value};
 use whimbrel_platform::foreign_actions::{ACTIONS_FILE, ForeignActions, ForeignCall, ForeignFailure, ForeignSolutions};
-use whimbrel_platform::limits::{PYTHON_QUERY_MS_MAX, PYTHON_SOLUTIONS_AT_A_TIME};
+use whimbrel_platform::limits::{PYTHON_QUERY_MS_MAX, PYTHON_SOLUTIONS_AT_A_TIME, PYTHON_START_MS_MAX};
 use whimbrel_platform::python_frames::ToPython;
 use whimbrel_platform::services::LogLevel;
 
@@ -51,11 +51,11 @@ impl ForeignActions for PythonHost {
         let requested = self.core.request(OpenRequest::Query(answer), frame(&call, 1));
         let id = requested.map_err(|why| ForeignFailure::new("action_failed", why))?;
         let start = self.core.start_number();
-        let (solutions, more) = match waiting.recv_timeout(Duration::from_millis(PYTHON_QUERY_MS_MAX)) {
+        let (solutions, more) = match reply_in_time(&self.core, &waiting) {
             Ok(reply) => reply?,
             Err(error) => {
                 self.core.forget_call(id);
-                return Err(no_reply(&call.name, error));
+                return Err(no_reply(&self.core, &call.name, error));
             }
         };
         let core = Arc::clone(&self.core);
@@ -64,8 +64,36 @@ impl ForeignActions for PythonHost {
     }
 }
 
-fn no_reply(name: &str, error: RecvTimeoutError) -> ForeignFailure {
+/// Waits for an answer as long as a formula may wait for it.
+fn reply_in_time(core: &HostCore, waiting: &Receiver<Reply>) -> Result<Reply, RecvTimeoutError> {
+    let [query, start] = [PYTHON_QUERY_MS_MAX, PYTHON_START_MS_MAX].map(Duration::from_millis);
+    received_in_time(waiting, query, start, || core.ready())
+}
+
+/// Receives within `query`, which begins when the process `is_ready`. That takes `start` at most.
+fn received_in_time<T>(
+    waiting: &Receiver<T>,
+    query: Duration,
+    start: Duration,
+    is_ready: impl Fn() -> Option<Instant>,
+) -> Result<T, RecvTimeoutError> {
+    let asked = Instant::now();
+    loop {
+        let until = is_ready().map_or(asked + start, |ready| asked.max(ready) + query);
+        // The process may be ready meanwhile: then it has the whole time from there on.
+        match waiting.recv_timeout(until.saturating_duration_since(Instant::now()).min(query)) {
+            Err(RecvTimeoutError::Timeout) if Instant::now() < until => {}
+            outcome => return outcome,
+        }
+    }
+}
+
+fn no_reply(core: &HostCore, name: &str, error: RecvTimeoutError) -> ForeignFailure {
     match error {
+        RecvTimeoutError::Timeout if core.ready().is_none() => ForeignFailure::new(
+            "deadline_reached",
+            format!("py.{name} did not answer: Python did not start within {PYTHON_START_MS_MAX} ms"),
+        ),
         RecvTimeoutError::Timeout => ForeignFailure::new(
             "deadline_reached",
             format!(
@@ -93,17 +121,16 @@ struct CallSolutions {
 impl CallSolutions {
     fn fetch(&mut self) -> Reply {
         if self.core.start_number() != self.start {
-            return Err(no_reply(&self.name, RecvTimeoutError::Disconnected));
+            return Err(no_reply(&self.core, &self.name, RecvTimeoutError::Disconnected));
         }
         // A generator that is asked once more is probably asked often.
         self.batch = (self.batch * 2).min(PYTHON_SOLUTIONS_AT_A_TIME);
         let (answer, waiting) = sync_channel(1);
         let asked = self.core.continue_call(self.id, OpenRequest::Query(answer), self.batch);
         asked.map_err(|why| ForeignFailure::new("action_failed", why))?;
-        let reply = waiting.recv_timeout(Duration::from_millis(PYTHON_QUERY_MS_MAX));
-        reply.map_err(|error| {
+        reply_in_time(&self.core, &waiting).map_err(|error| {
             self.core.forget_call(self.id);
-            no_reply(&self.name, error)
+            no_reply(&self.core, &self.name, error)
         })?
     }
 }
@@ -130,5 +157,40 @@ impl Drop for CallSolutions {
         if self.more && self.core.start_number() == self.start {
             self.core.forget_call(self.id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    const QUERY: Duration = Duration::from_millis(2);
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    #[test]
+    fn formula_waits_for_slow_start() {
+        let (answer, waiting) = sync_channel(1);
+        // The process answers when it has started, which takes longer than a call may take.
+        let looks = Cell::new(0);
+        let ready = || {
+            looks.set(looks.get() + 1);
+            (looks.get() > 3).then(|| {
+                answer.try_send(looks.get()).expect("room");
+                Instant::now()
+            })
+        };
+        assert_eq!(received_in_time(&waiting, QUERY, LONG, ready), Ok(4));
+    }
+
+    #[test]
+    fn formula_waits_with_bound() {
+        let (_answer, waiting) = sync_channel::<()>(1);
+        let begun = Instant::now();
+        let late = Err(RecvTimeoutError::Timeout);
+        assert_eq!(received_in_time(&waiting, QUERY, LONG, || Some(begun)), late, "it started");
+        assert_eq!(received_in_time(&waiting, QUERY, 3 * QUERY, || None), late, "it never starts");
+        assert!(begun.elapsed() >= 4 * QUERY);
     }
 }

@@ -67,6 +67,8 @@ struct HostState {
     process: Option<Arc<Mutex<Child>>>,
     /// Number of starts; tells threads of earlier processes from those of the present one.
     start: u64,
+    /// Time when the process said that it has started.
+    ready: Option<Instant>,
     starts: Vec<Instant>,
     last_id: u64,
     pending: OpenRequests,
@@ -222,6 +224,11 @@ impl HostCore {
         self.state().start
     }
 
+    /// Returns the time when the present process had started; `None` until then.
+    pub fn ready(&self) -> Option<Instant> {
+        self.state().ready
+    }
+
     pub fn grid(&self) -> Option<Grid> {
         self.state().grid.clone()
     }
@@ -267,7 +274,7 @@ impl HostCore {
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the Python process has no standard input and output".to_owned());
         };
-        state.start += 1;
+        (state.start, state.ready) = (state.start + 1, None);
         let (number, child) = (state.start, Arc::new(Mutex::new(child)));
         let (frames, waiting) = sync_channel(PYTHON_FRAMES_WAITING_MAX);
         for frame in self.first_frames(state) {
@@ -313,6 +320,7 @@ impl HostCore {
                         python.display()
                     ));
                 }
+                Ok(Some(FromPython::Ready { .. })) => self.became_ready(number),
                 Ok(Some(frame)) => self.take(frame),
                 Ok(None) => break None,
                 Err(error) => break Some(format!("{}: {error}", python.display())),
@@ -320,6 +328,13 @@ impl HostCore {
         };
         let status = reap(child, if fault.is_some() { Duration::ZERO } else { Duration::from_millis(PYTHON_STOP_MS) });
         self.ended(number, status, fault, python);
+    }
+
+    fn became_ready(&self, number: u64) {
+        let mut state = self.state();
+        if state.start == number {
+            state.ready = Some(Instant::now());
+        }
     }
 
     /// Takes note that a process has ended: whatever it left open fails, and an environment begins anew.
