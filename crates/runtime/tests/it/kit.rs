@@ -56,7 +56,7 @@ pub fn platform(workers: usize) -> (Platform, Lines) {
 /// Waits until the condition holds, with a limit that suits a busy machine.
 #[track_caller]
 pub fn wait_for(what: &str, mut so: impl FnMut() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
+    let until = Instant::now() + Duration::from_secs(180);
     while !so() {
         assert!(Instant::now() < until, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(1));
