@@ -1,6 +1,6 @@
 /** Modal dialogs: confirmations and forms. */
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { ChoiceLine, type Option } from "./choice-line.js";
 
 /** A field of a form. */
@@ -75,7 +75,7 @@ function Suggestions({ of }: { readonly of: readonly string[] }) {
 export function Dialogs() {
   const asked = question.value;
   const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (asked && dialog.current && !dialog.current.open) dialog.current.showModal();
     if (asked) dialog.current?.querySelector("input")?.select();
   }, [asked]);

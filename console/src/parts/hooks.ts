@@ -1,6 +1,6 @@
 /** Hooks that views share. */
 import { useSignal, type ReadonlySignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Refusal, Watch, WatchFrame } from "../live/vocabulary.js";
 import { keys, live } from "../session.js";
 
@@ -9,11 +9,11 @@ export function useWatch(key: string, wanted: Watch | null, on: (frame: WatchFra
   useEffect(() => (wanted ? live.watch(wanted, on, refused) : undefined), [key]);
 }
 
-/** Binds keys while the view is shown. */
+/** Binds keys while the view is shown, as soon as it is seen: an effect after painting may come much later. */
 export function useKeys(bindings: Readonly<Record<string, () => void>>): void {
   const newest = useRef(bindings);
   newest.current = bindings;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const undo = Object.keys(bindings).map((key) => keys.bind(key, () => newest.current[key]?.()));
     return () => undo.forEach((unbind) => unbind());
     // A view may bind other keys in another layout.

@@ -1,6 +1,6 @@
 /** Conversations view: messages as a sequence diagram or as lines, live and in the past. */
 import { signal, useSignal } from "@preact/signals";
-import { useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Event, SniffWanted, Watch } from "../live/vocabulary.js";
 import { eventText } from "../model/event-text.js";
 import { toJson, toMermaid, toSvg } from "../model/export.js";
@@ -162,7 +162,7 @@ export function ConversationsView() {
   useRoute();
   wasOpen = true;
   const filter = recording.filter.value;
-  useEffect(() => listen(recording.filter.peek()), [source.value, live.welcome.value]);
+  useLayoutEffect(() => listen(recording.filter.peek()), [source.value, live.welcome.value]);
   useEffect(() => {
     const timer = setTimeout(() => listen(filter), TYPING_MS);
     return () => clearTimeout(timer);
