@@ -82,6 +82,13 @@ test("fifo drops what came first", () => {
   );
 });
 
+test("fifo of many items drops some", () => {
+  const fifo = new Fifo<number>();
+  for (let number = 0; number < 300_000; number++) fifo.push(number);
+  fifo.dropIf((number) => number % 3 === 0);
+  assert.deepEqual([fifo.size, fifo.at(0), fifo.at(199_999)], [200_000, 1, 299_999]);
+});
+
 test("abort callback cancels another one", () => {
   const ending = new AbortController();
   const called: string[] = [];

@@ -492,8 +492,9 @@ export class Platform {
   /** Remembers the sender of a message, in case the node refuses it. Keeps no content. */
   #remember(frame: number, agent: Agent, message: Message): void {
     const acknowledged = frame - this.unacknowledged;
-    const oldest = this.#sent.at(0);
-    if (oldest && this.#sent.size >= SENT_MAX && oldest.frame <= acknowledged) this.#sent.drop(1);
+    let done = 0;
+    while (this.#sent.size - done >= SENT_MAX && (this.#sent.at(done)?.frame ?? Infinity) <= acknowledged) done++;
+    this.#sent.drop(done);
     this.#sent.push({ frame, agent, to: message.receivers });
   }
 

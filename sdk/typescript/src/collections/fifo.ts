@@ -39,8 +39,9 @@ export class Fifo<T> implements Iterable<T> {
   /** Drops all items that a test accepts. */
   dropIf(test: (item: T) => boolean): void {
     const left = [...this].filter((item) => !test(item));
-    this.#places.splice(0, this.#places.length, ...left);
-    this.#first = 0;
+    this.#places.length = this.#first = 0;
+    // One by one: a call takes a limited number of arguments.
+    for (const item of left) this.#places.push(item);
   }
 
   /** Iterates over the items that are there now. */
