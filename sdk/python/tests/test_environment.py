@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import pathlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from python_host import HostProcess, line_of
 
-from whimbrel.environment import ActionError, Environment, GridWorld
+from whimbrel.environment import ActionError, Environment, GridWorld, Term, TimeSteppedEnvironment
 
 ROOM = """\
 import asyncio
@@ -206,6 +207,16 @@ class Race(TimeSteppedEnvironment):
 """
 
 
+class Nowhere:
+    """Way to no node."""
+
+    def percepts(self, agent: str, whole: bool, added: list[str], removed: list[str]) -> None: ...
+
+    def progress(self, number: int, report: Any) -> None: ...
+
+    def grid(self, columns: int, rows: int, objects: list[Any]) -> None: ...
+
+
 def steps(host: HostProcess, count: int) -> list[Any]:
     """Reads this many frames that are no percepts."""
     found: list[Any] = []
@@ -229,6 +240,39 @@ def test_second_action_waits_for_next_step(make: Callable[..., HostProcess]) -> 
         act(host, number, agent, atom("go"))
     lines = [frame for frame in steps(host, 6) if frame[0] == "print"]
     assert lines == [["print", None, "1 ada bob in time"], ["print", None, "2 ada bob in time"]]
+
+
+async def perform_all(first: list[tuple[str, int]], meanwhile: list[tuple[str, int]]) -> list[str]:
+    """Performs actions, some of which come while the others' step is performed. Returns them in order."""
+    performed: list[str] = []
+    begun, gate = asyncio.Event(), asyncio.Event()
+
+    class Slow(TimeSteppedEnvironment):
+        async def go(self, agent: str, number: int) -> None:
+            performed.append(f"{agent} {number}")
+            begun.set()
+            await gate.wait()
+
+    environment = Slow()
+    environment.agents = ["ada", "bob"]
+    await environment._begin(Nowhere())
+
+    def act(agent: str, number: int) -> asyncio.Task[None]:
+        return asyncio.create_task(environment._perform(agent, Term("go", number)))
+
+    tasks = [act(*one) for one in first]
+    await begun.wait()
+    tasks += [act(*one) for one in meanwhile]
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(*tasks)
+    await environment._end()
+    return performed
+
+
+def test_queued_actions_keep_their_order() -> None:
+    performed = perform_all([("ada", 1), ("ada", 2), ("bob", 1)], [("bob", 2), ("ada", 3), ("bob", 3)])
+    assert asyncio.run(performed) == ["ada 1", "bob 1", "ada 2", "bob 2", "ada 3", "bob 3"]
 
 
 @pytest.mark.parametrize(("over", "failed"), [("fail", 2), ("replace", 1)])

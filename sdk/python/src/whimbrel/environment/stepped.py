@@ -42,6 +42,8 @@ class TimeSteppedEnvironment(Environment):
 
     _choices: dict[str, _Choice]
     _queue: list[_Choice]
+    #: True while the actions of a step are performed: what is chosen meanwhile comes after what is queued.
+    _performs: bool
     _changed: asyncio.Event
     _steps: asyncio.Task[None] | None = None
 
@@ -62,6 +64,7 @@ class TimeSteppedEnvironment(Environment):
     async def _begin(self, channel: Channel) -> None:
         self._choices = {}
         self._queue = []
+        self._performs = False
         self._changed = asyncio.Event()
         self.step = 1
         await super()._begin(channel)
@@ -89,15 +92,15 @@ class TimeSteppedEnvironment(Environment):
     async def _perform(self, agent: str, action: Term) -> None:
         loop = asyncio.get_running_loop()
         choice = _Choice(agent, action, contextvars.copy_context(), loop.create_future())
-        if agent not in self._choices:
+        if self.over_actions == "queue" and (self._performs or agent in self._choices):
+            self._queue.append(choice)
+        elif agent not in self._choices:
             self._choices[agent] = choice
         elif self.over_actions == "fail":
             raise ActionError(Term("acts_once_in_a_step", self.step))
-        elif self.over_actions == "replace":
+        else:
             self._choices.pop(agent).done.set_exception(ActionError(Term("acts_once_in_a_step", self.step)))
             self._choices[agent] = choice
-        else:
-            self._queue.append(choice)
         self._changed.set()
         await choice.done
 
@@ -108,12 +111,14 @@ class TimeSteppedEnvironment(Environment):
             timed_out = await self._all_chosen()
             choices = list(self._choices.values())
             self._choices = {}
+            self._performs = True
             outcomes = [(choice, await self._carry_out(choice)) for choice in choices]
             await self.step_finished(self.step, time.monotonic() - began, timed_out)
             self.update()
             for choice, error in outcomes:
                 _settle(choice, error)
             self.step += 1
+            self._performs = False
             queued, self._queue = self._queue, []
             for choice in queued:
                 if choice.agent in self._choices:
