@@ -7,7 +7,6 @@ import logging
 import os
 import ssl
 from collections.abc import Callable, Generator, Sequence
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -179,7 +178,7 @@ class Platform(Creation):
         if address.is_web and self._certificate is not None:
             from .session.proof import signer
 
-            self._sign = signer(address, Path(self._key or self._certificate).read_bytes())
+            self._sign = signer(address, _contents(self._key or self._certificate))
         return connector(address, context, _NODE_NAME if address.scheme == "tls" else None)
 
     def _begin(self, *, place: str | None = None, stays: bool = False) -> Driver:
@@ -187,7 +186,7 @@ class Platform(Creation):
         # A replacement may take as long as its predecessor would have lived without a connection.
         patience = max(self._session_options.patience_ms, self._granted["lease_ms"] if self._granted else 0)
         is_web = self._address is not None and self._address.is_web
-        certificate = Path(self._certificate).read_text() if self._certificate is not None and is_web else None
+        certificate = _contents(self._certificate).decode() if self._certificate is not None and is_web else None
         options = self._session_options._replace(
             token=self._token,
             certificate=certificate,
@@ -359,6 +358,11 @@ class Platform(Creation):
     def __repr__(self) -> str:
         where = str(self._address) if self._address else "its own node"
         return f"<Platform {self.name or '?'} at {where}, {len(self.entries)} agents>"
+
+
+def _contents(path: str | os.PathLike[str]) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _soon(loop: asyncio.AbstractEventLoop, function: Callable[[str], None], why: str) -> None:

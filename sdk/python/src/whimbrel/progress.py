@@ -7,7 +7,6 @@ import importlib
 import sys
 import time
 from collections.abc import Awaitable, Iterable
-from html import escape
 from types import TracebackType
 from typing import Any, TextIO, TypeVar
 
@@ -82,6 +81,8 @@ class Progress:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         total = max(self.total, 1)
         text = f"{self.label} {self.done} of {self.total}".strip()
         return f'<progress max="{total}" value="{self.done}"></progress> {escape(text)}'

@@ -332,8 +332,9 @@ def declared(cls: type) -> tuple[Table, list[tuple[str, Timer]]]:
             if name in seen:
                 continue
             marks, clocks = getattr(function, _ON, ()), getattr(function, _TIMERS, ())
-            if marks or clocks:
-                seen.add(name)
+            if not marks and not clocks:
+                continue
+            seen.add(name)
             now = getattr(cls, name)
             handlers += [Handler(now, mark.performatives, mark.matcher, True) for mark in marks]
             timers += [(name, timer) for timer in clocks]

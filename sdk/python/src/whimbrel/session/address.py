@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from ..acl.errors import WhimbrelError
 
 __all__ = ["Address"]
 
 _SCHEMES = {"tcp": None, "tls": None, "ws": 80, "wss": 443, "http": 80, "https": 443}
-_PLACE = re.compile(r"([\w.-]*|\[[\da-fA-F:.]+\]):(\d{1,5})")
+_PLACE = r"([\w.-]*|\[[\da-fA-F:.]+\]):(\d{1,5})"
 
 
 class Address(NamedTuple):
@@ -28,6 +27,9 @@ class Address(NamedTuple):
 
         Raises WhimbrelError if it is no address of a node.
         """
+        # Takes some milliseconds to import, and programs with a node of their own need it only after that has started.
+        from urllib.parse import urlsplit
+
         parts = urlsplit(url)
         if parts.scheme not in _SCHEMES:
             raise WhimbrelError(f"cannot connect to {url!r}: use tcp://, tls://, ws:// or wss://")
@@ -64,7 +66,7 @@ class Address(NamedTuple):
         """
         if place is None:
             return self
-        found = _PLACE.fullmatch(place)
+        found = re.fullmatch(_PLACE, place)
         if not found:
             raise WhimbrelError(f"invalid place of a node: {place}")
         return self._replace(host=found[1].strip("[]") or self.host, port=int(found[2]))

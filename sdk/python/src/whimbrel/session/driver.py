@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import random
+import os
 from collections.abc import Awaitable, Callable
 
 from .frames import Frame
@@ -87,6 +87,11 @@ class _Link:
             self.transport.close()
 
 
+def _random() -> float:
+    """Returns a number from 0 to 1. The module `random` takes a millisecond to import."""
+    return int.from_bytes(os.urandom(4), "big") / (1 << 32)
+
+
 class Driver:
     """A running session. Call `pump` after commands to `session`."""
 
@@ -98,7 +103,7 @@ class Driver:
         handle: Callable[[Frame], None],
     ) -> None:
         self.loop = asyncio.get_running_loop()
-        self.session = Session(options, self.now(), random.random)
+        self.session = Session(options, self.now(), _random)
         #: True while frames are being read: what they cause is written together.
         self.hold = False
         #: Time of the frames that are being read.
