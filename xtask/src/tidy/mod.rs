@@ -17,6 +17,7 @@ mod limits_page;
 mod names;
 mod numbers;
 mod output;
+mod packing;
 mod privacy;
 mod purity;
 pub mod ratchets;
@@ -61,6 +62,7 @@ pub fn check(repo: &Repo) -> (Vec<Finding>, Vec<String>) {
         names::check,
         numbers::check,
         output::check,
+        packing::check,
         privacy::check,
         purity::check,
     ];

@@ -113,20 +113,20 @@ pub const START: &str = "start";
 
 /// Files of the protocols.
 const FILES: [&str; 11] = [
-    include_str!("../../../../conformance/protocols/auction-dutch.json"),
-    include_str!("../../../../conformance/protocols/auction-english.json"),
-    include_str!("../../../../conformance/protocols/brokering.json"),
-    include_str!("../../../../conformance/protocols/contract-net.json"),
-    include_str!("../../../../conformance/protocols/iterated-contract-net.json"),
-    include_str!("../../../../conformance/protocols/propose.json"),
-    include_str!("../../../../conformance/protocols/query.json"),
-    include_str!("../../../../conformance/protocols/recruiting.json"),
-    include_str!("../../../../conformance/protocols/request.json"),
-    include_str!("../../../../conformance/protocols/request-when.json"),
-    include_str!("../../../../conformance/protocols/subscribe.json"),
+    include_str!("data/auction-dutch.json"),
+    include_str!("data/auction-english.json"),
+    include_str!("data/brokering.json"),
+    include_str!("data/contract-net.json"),
+    include_str!("data/iterated-contract-net.json"),
+    include_str!("data/propose.json"),
+    include_str!("data/query.json"),
+    include_str!("data/recruiting.json"),
+    include_str!("data/request.json"),
+    include_str!("data/request-when.json"),
+    include_str!("data/subscribe.json"),
 ];
 
-const SHARED_RULES: &str = include_str!("../../../../conformance/protocols/exceptions.json");
+const SHARED_RULES: &str = include_str!("data/exceptions.json");
 
 static PROTOCOLS: LazyLock<Vec<Protocol>> = LazyLock::new(|| FILES.iter().filter_map(|file| read(file).ok()).collect());
 

@@ -139,6 +139,21 @@ impl<'s> ScriptReplay<'s> {
     }
 }
 
+/// The crate has its own copies, because its package has nothing from outside its folder.
+#[test]
+fn data_equals_conformance() {
+    let crate_folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (own, shared) = (crate_folder.join("src/protocols/data"), crate_folder.join("../../conformance/protocols"));
+    let mut count = 0;
+    for file in std::fs::read_dir(&own).unwrap() {
+        let name = file.unwrap().file_name();
+        let read = |folder: &std::path::Path| std::fs::read_to_string(folder.join(&name)).unwrap();
+        assert_eq!(read(&own), read(&shared), "copy {} from conformance/protocols", name.display());
+        count += 1;
+    }
+    assert_eq!(count, protocols().len() + 1);
+}
+
 #[test]
 fn scripts_have_same_verdicts() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/protocols/scripts");
