@@ -90,7 +90,7 @@ $(TESTED): | rust $(CONSOLE)
 ##@ Tests, the cheapest failure first
 
 .PHONY: test
-test: fmt-check tidy web-check harness release-test python-beside-modules guest-test editors-test sdk-test console-test site-test unit conformance small-check ## Everything below; what a change must pass
+test: fmt-check tidy web-check harness release-test python-beside-modules guest-test editors-test checks-beside-browsers unit conformance ## Everything below; what a change must pass
 
 .PHONY: check
 check: fmt-check tidy web-check clippy small-check ## What needs no program to be built
@@ -131,6 +131,16 @@ web-check: sdk console ## Types of the SDK and the console, and how many bytes a
 .PHONY: fuzz-check
 fuzz-check: | rust ## Fuzz targets compile; no part of `make test`
 	@CUSTOM_LIBFUZZER_PATH=none/libfuzzer.a $(CARGO) clippy --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir '$(TARGET)' -- --deny warnings
+
+.PHONY: doc-test
+doc-test: | rust ## Examples in the documentation of the crates
+	@$(CARGO) $(LINTED) test --quiet --locked --workspace --doc
+
+# Browsers and nodes often wait for each other, and what these checks compile is nobody's input.
+.PHONY: checks-beside-browsers
+checks-beside-browsers: $(TESTED) ## `sdk-test`, `console-test` and `site-test`, while `small-check` and `doc-test` run with the lowest priority
+	@nice -n 19 $(MAKE) small-check doc-test & checks=$$!; trap 'kill $$checks 2>/dev/null || true' EXIT; \
+	  $(MAKE) sdk-test console-test site-test && wait $$checks
 
 .PHONY: unit
 unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom

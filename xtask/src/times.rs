@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
 use std::process::{Command, ExitCode};
 
 /// Command of this program that runs a test program.
@@ -88,12 +87,6 @@ pub fn runner() -> io::Result<String> {
 /// # Errors
 /// The program cannot be started.
 pub fn run(program: &str, arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
-    // Examples in documentation are programs, too, and lie elsewhere.
-    if !Path::new(program).parent().is_some_and(|folder| folder.ends_with("deps")) {
-        // Rustdoc leaves this out where programs are run through another one, and the examples share a process then.
-        let mut command = Command::new(program);
-        return code(command.args(arguments).env("RUSTDOC_DOCTEST_BIN_PATH", program));
-    }
     println!("{ANNOUNCEMENT}{}", name(program, std::env::var("CARGO_PKG_NAME").ok().as_deref()));
     // The short form has no times.
     let arguments: Vec<OsString> = arguments.filter(|argument| argument != "--quiet").collect();

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::Simulation;
 
@@ -15,7 +17,7 @@ const SEEDS: u64 = 32;
 ///
 /// # Panics
 /// As `test` does; or the simulation's counters do not add up.
-pub fn simulate(test: impl Fn(&mut Simulation)) {
+pub fn simulate(test: impl Fn(&mut Simulation) + Sync) {
     let seeds = environment("WHIMBREL_SEEDS").unwrap_or(SEEDS);
     simulate_seeds(0..seeds, test);
 }
@@ -24,7 +26,7 @@ pub fn simulate(test: impl Fn(&mut Simulation)) {
 ///
 /// # Panics
 /// As `test` does; or the simulation's counters do not add up.
-pub fn simulate_seeds(seeds: Range<u64>, test: impl Fn(&mut Simulation)) {
+pub fn simulate_seeds(seeds: Range<u64>, test: impl Fn(&mut Simulation) + Sync) {
     run_seeds(seeds, |seed| {
         let mut simulation = Simulation::new(seed);
         test(&mut simulation);
@@ -38,17 +40,40 @@ pub fn simulate_seeds(seeds: Range<u64>, test: impl Fn(&mut Simulation)) {
 ///
 /// # Panics
 /// As `test` does.
-pub fn with_seeds(seeds: u64, test: impl Fn(u64)) {
+pub fn with_seeds(seeds: u64, test: impl Fn(u64) + Sync) {
     run_seeds(0..environment("WHIMBREL_SEEDS").unwrap_or(seeds), test);
 }
 
-fn run_seeds(seeds: Range<u64>, test: impl Fn(u64)) {
+/// Runs `test` for these seeds, as many at once as there are cores. Seeds begin in order, and of those that fail the
+/// first is reported.
+fn run_seeds(seeds: Range<u64>, test: impl Fn(u64) + Sync) {
     let seeds = environment("WHIMBREL_SEED").map_or(seeds, |seed| seed..seed.saturating_add(1));
-    for seed in seeds {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(seed))) {
-            eprintln!("\nfailed with seed {seed}; this repeats it:\n    {}\n", repeat_command(seed));
-            resume_unwind(panic);
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (next, first_failed) = (AtomicU64::new(seeds.start), Mutex::new(None));
+    let run = || {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if !seeds.contains(&seed) {
+                break;
+            }
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| test(seed))) {
+                next.fetch_max(seeds.end, Ordering::Relaxed);
+                let mut first = first_failed.lock().unwrap_or_else(PoisonError::into_inner);
+                if first.as_ref().is_none_or(|(failed, _)| seed < *failed) {
+                    *first = Some((seed, panic));
+                }
+            }
         }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..cores {
+            scope.spawn(run);
+        }
+        run();
+    });
+    if let Some((seed, panic)) = first_failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        eprintln!("\nfailed with seed {seed}; this repeats it:\n    {}\n", repeat_command(seed));
+        resume_unwind(panic);
     }
 }
 
