@@ -8,6 +8,7 @@ mod limits;
 mod mask;
 mod public_api;
 mod repo;
+mod test_program;
 mod test_run;
 mod tidy;
 mod times;
@@ -56,10 +57,13 @@ fn main() -> ExitCode {
             eprintln!("error: cannot run cargo test: {error}");
             ExitCode::from(2)
         }),
-        [times::COMMAND, program, ..] => times::run(program, std::env::args_os().skip(3)).unwrap_or_else(|error| {
-            eprintln!("error: cannot run {program}: {error}");
-            ExitCode::from(2)
-        }),
+        [test_program::COMMAND, program, ..] => test_program::record(program).map_or_else(
+            |error| {
+                eprintln!("error: cannot say how {program} is run: {error}");
+                ExitCode::from(2)
+            },
+            |()| ExitCode::SUCCESS,
+        ),
         ["--help" | "-h" | "help"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

@@ -133,12 +133,12 @@ fn line_breakpoint_pauses_before_step() {
     assert!(refused.status == 400 && refused.body.contains("no step begins in line 1"), "{}", refused.body);
     assert_eq!(at(4, true).status, 200);
     node.until(|node| {
-        node.get("/agents/clerk/mind")["paused"] == true || node.get("/output")["printed"].as_u64() > Some(50)
+        node.look("/agents/clerk/mind")["paused"] == true || node.get("/output")["printed"].as_u64() > Some(50)
     });
     // The step of line 3 fails, and the handler goes on: line 4 is never reached.
     assert_eq!(node.get("/agents/clerk/mind")["paused"], false);
     assert_eq!(at(3, true).status, 200);
-    node.until(|node| node.get("/agents/clerk/mind")["paused"] == true);
+    node.until(|node| node.look("/agents/clerk/mind")["paused"] == true);
     let mind = node.get("/agents/clerk/mind");
     let frame = &mind["intentions"][0]["frames"][0];
     assert_eq!((&frame["step_line"], &mind["line_breakpoints"][0]["line"]), (&3.into(), &4.into()), "{mind}");

@@ -10,9 +10,9 @@ fn population_is_created_whole_or_refused() {
     assert_eq!((made.status, &made.json()["agents"]), (200, &serde_json::json!(["clerk1", "clerk2", "clerk3"])));
     // They have what they believe with their first turn.
     node.until(|node| {
-        let mind = node.get("/agents/clerk2/mind");
-        let beliefs = mind["beliefs"].as_array().expect("a list").iter().filter_map(|belief| belief["text"].as_str());
-        let beliefs: Vec<&str> = beliefs.collect();
+        let mind = node.look("/agents/clerk2/mind");
+        let beliefs = mind["beliefs"].as_array().into_iter().flatten();
+        let beliefs: Vec<&str> = beliefs.filter_map(|belief| belief["text"].as_str()).collect();
         beliefs.contains(&"rich") && beliefs.contains(&"price(tea,5)")
     });
     assert_eq!(spawn(r#"{"name":"solo","program":"bank.asl"}"#).json()["agents"], serde_json::json!(["solo"]));
