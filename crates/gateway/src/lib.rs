@@ -6,10 +6,12 @@
 
 mod access;
 mod console;
+pub mod doors;
 mod health;
 mod live;
 mod looks;
 mod metrics;
+pub mod outbound;
 mod pages;
 mod patient;
 mod preflight;

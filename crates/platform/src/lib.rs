@@ -45,6 +45,7 @@ pub mod storage;
 pub mod store;
 mod time;
 pub mod topics;
+mod transport;
 
 pub use body::{AgentBody, BadDelta, Next, OfferedAgent, Turn};
 pub use counters::{Counters, CountersError};
@@ -56,3 +57,4 @@ pub use mailbox::Mailbox;
 pub use outbox::Outbox;
 pub use services::Services;
 pub use time::Time;
+pub use transport::MessageTransport;

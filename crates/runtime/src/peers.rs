@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use whimbrel_platform::{Links, SocketIo};
+use whimbrel_platform::{Links, MessageTransport, SocketIo};
 
 use crate::arrivals::Arrivals;
 use crate::location_claims::LocationClaims;
@@ -15,7 +15,9 @@ pub(crate) struct PeerNodes {
     attached: OnceLock<Arc<dyn Links>>,
     /// Input and output of the node's sockets, if workers serve them.
     io: OnceLock<Arc<dyn SocketIo>>,
-    /// Counts of messages handed to links, and received from them.
+    /// Message transport to other platforms, if the node has one.
+    transport: OnceLock<Arc<dyn MessageTransport>>,
+    /// Counts of messages handed to links and the transport, and received from them.
     pub handed: AtomicU64,
     pub came: AtomicU64,
     /// True while links wait for shards to take their messages in.
@@ -49,6 +51,16 @@ impl PeerNodes {
         self.io.set(io).is_ok()
     }
 
+    /// Returns the message transport to other platforms, if the node has one.
+    pub fn transport(&self) -> Option<&Arc<dyn MessageTransport>> {
+        self.transport.get()
+    }
+
+    /// Attaches the message transport. Returns false if the node has one already.
+    pub fn attach_transport(&self, transport: Arc<dyn MessageTransport>) -> bool {
+        self.transport.set(transport).is_ok()
+    }
+
     /// Resumes links that wait for shards, after a shard has taken its messages in.
     #[inline]
     pub fn taken_in(&self) {
@@ -59,9 +71,11 @@ impl PeerNodes {
         }
     }
 
-    /// Returns the counts of messages that left for other nodes, that came, and that wait to leave.
+    /// Returns the counts of messages that came from other nodes and platforms, that left for them, and that wait to
+    /// leave.
     pub fn figures(&self) -> (u64, u64, u64) {
-        let waiting = self.links().map_or(0, |links| links.waiting());
+        let abroad = self.transport().map_or(0, |transport| transport.waiting());
+        let waiting = abroad + self.links().map_or(0, |links| links.waiting());
         let handed = self.handed.load(Ordering::Relaxed);
         (self.came.load(Ordering::Relaxed), handed.saturating_sub(waiting), waiting)
     }

@@ -4,13 +4,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use whimbrel_acl::{AclMessage, Aid, MessageBody, Name, Performative, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Aid, Envelope, MessageBody, Name, Performative, Symbol, Value, sym};
 use whimbrel_platform::advice::{Advice, AdviseError, DocumentJob};
 use whimbrel_platform::agent_management::{AmsAgent, DfAgent};
 use whimbrel_platform::ams::{AgentDescription, AgentKind, AgentQuery, CloneError, LifecycleError, LifecycleStep};
 use whimbrel_platform::audit::Auditor;
 use whimbrel_platform::cluster::{Mover, WorkTotals};
-use whimbrel_platform::dead_letters::DeadLetter;
+use whimbrel_platform::dead_letters::{DeadLetter, DeadReason};
 use whimbrel_platform::df::Df;
 use whimbrel_platform::durable::Layout;
 use whimbrel_platform::environment::NodeEnvironments;
@@ -22,7 +22,9 @@ use whimbrel_platform::services::{AgentSource, CreateAgent, CreateError, LogLeve
 use whimbrel_platform::session::SessionHost;
 use whimbrel_platform::storage::NodeStorage;
 use whimbrel_platform::store::{Epoch, Journal, Partition};
-use whimbrel_platform::{AgentBody, Counters, EndReason, Links, Observer, Services, SocketIo, Station, Time};
+use whimbrel_platform::{
+    AgentBody, Counters, EndReason, Links, MessageTransport, Observer, Services, SocketIo, Station, Time,
+};
 
 use crate::agent::Agent;
 use crate::agent_stats::AgentFigures;
@@ -809,6 +811,27 @@ impl Platform {
     /// Links this platform to other nodes. Returns false if it has links already.
     pub fn link_with(&self, links: Arc<dyn Links>) -> bool {
         self.node().attach(links)
+    }
+
+    /// Sets the message transport to other platforms. Returns false if the platform has one already.
+    pub fn transport_with(&self, transport: Arc<dyn MessageTransport>) -> bool {
+        self.node().transport_with(transport)
+    }
+
+    /// Takes in a message of another platform's agent, a stranger, if the policy permits it; else the stranger gets a
+    /// `failure`.
+    pub fn take_in_foreign(&self, message: Envelope) {
+        self.node().take_in_foreign(message);
+    }
+
+    /// Takes back messages from the message transport that it could not deliver; their senders get a `failure`.
+    pub fn give_up_foreign(&self, messages: Vec<Envelope>, why: DeadReason) {
+        self.node().give_up_foreign(messages, why);
+    }
+
+    /// Returns true if more messages from outside can be dealt with now.
+    pub fn has_room(&self) -> bool {
+        self.node().has_room()
     }
 
     /// Has workers serve the sockets of a node without links, while they are idle and now and then. Returns false if

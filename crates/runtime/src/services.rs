@@ -89,7 +89,7 @@ impl Services for NodeServices {
     fn exists(&self, aid: Aid) -> bool {
         // While the platform ends, an agent that has ended was there a moment ago: no sender should conclude anything
         // from that.
-        self.node.knows(aid) || self.node.stopping.load(Ordering::Relaxed)
+        self.node.knows(aid) || self.node.may_be_abroad(aid) || self.node.stopping.load(Ordering::Relaxed)
     }
 
     fn may_teach(&self, teacher: Aid, pupil: Aid) -> bool {

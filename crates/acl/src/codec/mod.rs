@@ -1,4 +1,5 @@
-//! ACL messages as bytes: FIPA's string, XML and bit-efficient encodings, JSON, and [`crate::compact`].
+//! ACL messages as bytes: FIPA's string, XML and bit-efficient encodings, JSON, and [`crate::compact`]; and FIPA's
+//! envelopes in XML ([`envelope`]).
 //!
 //! Each encoding carries every message: decoding returns an equal message, content values and `X-` parameters
 //! included. FIPA's encodings know content as text only. `docs/reference/acl-encodings.md` says how values travel in
@@ -9,6 +10,7 @@
 
 pub mod bits;
 pub(crate) mod date;
+pub mod envelope;
 mod error;
 mod expression;
 pub mod json;
@@ -21,6 +23,7 @@ use std::str::FromStr;
 
 pub use date::civil;
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
+use parameters::Readers;
 
 use crate::limits::{MESSAGE_BYTES_MAX, RESOLVER_DEPTH_MAX, VALUE_DEPTH_MAX};
 use crate::{AclMessage, Aid, compact};
@@ -98,9 +101,21 @@ impl Encoding {
     /// If the message exceeds a [limit](crate::limits), or contains a part that this encoding cannot write: see
     /// [`EncodeError`].
     pub fn encode(self, message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
+        self.write(message, Readers::OurOwn)
+    }
+
+    /// Encodes the message for other platforms: in FIPA's encodings as text, a number is its digits.
+    ///
+    /// # Errors
+    /// As [`Encoding::encode`].
+    pub fn encode_for_others(self, message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
+        self.write(message, Readers::Anybody)
+    }
+
+    fn write(self, message: &AclMessage, readers: Readers) -> Result<Vec<u8>, EncodeError> {
         let bytes = match self {
-            Self::String => string::encode(message)?,
-            Self::Xml => xml::encode(message)?,
+            Self::String => string::encode(message, readers)?,
+            Self::Xml => xml::encode(message, readers)?,
             Self::BitEfficient => bits::encode(message)?,
             Self::Json => json::encode(message)?,
             Self::Compact => encode_compact(message)?,

@@ -19,12 +19,16 @@ use crate::{AclMessage, Aid, Extras, Performative, Symbol, Text, Value, sl};
 
 /// Parameter by which JADE marks content that is bytes in Base64.
 pub(super) const JADE_ENCODING: &str = "X-JADE-Encoding";
-/// Parameter that marks content as a value, in one of the forms [`SL_FORM`], [`SL_EXPRESSION_FORM`] or [`JSON_FORM`].
+/// Parameter that marks content as a value, in one of the forms [`SL_FORM`], [`SL_EXPRESSION_FORM`], [`JSON_FORM`],
+/// [`INTEGER_FORM`] or [`NUMBER_FORM`].
 const CONTENT_FORM: &str = "X-whimbrel-content";
 const SL_FORM: &str = "sl";
 /// Form of one expression of SL; [`SL_FORM`] is a list of them.
 const SL_EXPRESSION_FORM: &str = "sl-expression";
 const JSON_FORM: &str = "json";
+/// Forms of numbers for [other platforms](Readers::Anybody), as their digits.
+const INTEGER_FORM: &str = "integer";
+const NUMBER_FORM: &str = "number";
 /// A list of pairs, as JSON: all further parameters, if the name of one cannot be written.
 const OTHER_PARAMETERS: &str = "X-whimbrel-parameters";
 
@@ -99,6 +103,15 @@ impl Parameter {
     }
 }
 
+/// Readers of an encoded message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readers {
+    /// Programs that know all forms of content.
+    OurOwn,
+    /// Other platforms too: content should mean something to them.
+    Anybody,
+}
+
 /// Kinds of content that an encoding can write by itself.
 #[derive(Clone, Copy)]
 pub(super) struct Natively {
@@ -124,7 +137,7 @@ pub(super) struct OutgoingParameters<'a> {
 }
 
 impl<'a> OutgoingParameters<'a> {
-    pub fn of(message: &'a AclMessage, natively: Natively) -> Result<Self, EncodeError> {
+    pub fn of(message: &'a AclMessage, natively: Natively, readers: Readers) -> Result<Self, EncodeError> {
         let extras = message.extras();
         let mut user: Vec<(Cow<'a, str>, Cow<'a, Value>)> = Vec::new();
         if extras.user.iter().all(|(name, _)| is_user_name(name.as_str())) {
@@ -136,11 +149,11 @@ impl<'a> OutgoingParameters<'a> {
             user.push((OTHER_PARAMETERS.into(), Cow::Owned(Value::from(json))));
         }
         let mut outgoing = Self { message, content: CarriedContent::None, user };
-        outgoing.write_content(natively)?;
+        outgoing.write_content(natively, readers)?;
         Ok(outgoing)
     }
 
-    fn write_content(&mut self, natively: Natively) -> Result<(), EncodeError> {
+    fn write_content(&mut self, natively: Natively, readers: Readers) -> Result<(), EncodeError> {
         match &self.message.content {
             Value::Null => {}
             Value::Str(text) if (natively.text)(text) => self.content = CarriedContent::Text(Cow::Borrowed(text)),
@@ -148,6 +161,14 @@ impl<'a> OutgoingParameters<'a> {
             Value::Bytes(bytes) => {
                 self.content = CarriedContent::Text(BASE64.encode(&**bytes).into());
                 self.mark(JADE_ENCODING, "Base64");
+            }
+            Value::Int(number) if readers == Readers::Anybody => {
+                self.content = CarriedContent::Text(number.to_string().into());
+                self.mark(CONTENT_FORM, INTEGER_FORM);
+            }
+            Value::Num(number) if readers == Readers::Anybody && number.is_finite() => {
+                self.content = CarriedContent::Text(number.to_string().into());
+                self.mark(CONTENT_FORM, NUMBER_FORM);
             }
             value => match sl_text(value, self.message.extras().language).filter(|(text, _)| (natively.text)(text)) {
                 Some((text, form)) => {
@@ -373,6 +394,8 @@ impl IncomingParameters {
         }
         match form {
             JSON_FORM => json::value_from_str(text).map_err(carried),
+            INTEGER_FORM => text.parse().map(Value::Int).map_err(carried),
+            NUMBER_FORM => text.parse().map(Value::Num).map_err(carried),
             other => Err(carried(format!("content of the unknown form {other:?}"))),
         }
     }

@@ -2,8 +2,8 @@
 
 use super::expression;
 use super::parameters::{
-    CarriedContent, IncomingParameters, Natively, OutgoingParameters, Parameter, agent_name, agent_parameter_name,
-    performative, read_agent_name,
+    CarriedContent, IncomingParameters, Natively, OutgoingParameters, Parameter, Readers, agent_name,
+    agent_parameter_name, performative, read_agent_name,
 };
 use super::{DecodeError, DecodeErrorKind, EncodeError, date};
 use crate::limits::RESOLVER_DEPTH_MAX;
@@ -12,8 +12,8 @@ use crate::{AclMessage, Aid, Contact};
 
 const NATIVELY: Natively = Natively { bytes: false, text: |_| true };
 
-pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
-    let outgoing = OutgoingParameters::of(message, NATIVELY)?;
+pub(super) fn encode(message: &AclMessage, readers: Readers) -> Result<Vec<u8>, EncodeError> {
+    let outgoing = OutgoingParameters::of(message, NATIVELY, readers)?;
     let mut out = Vec::with_capacity(256);
     out.push(b'(');
     let act = message.performative.as_str();

@@ -11,7 +11,7 @@ use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::parameters::{
-    CarriedContent, IncomingParameters, JADE_ENCODING, Natively, OutgoingParameters, Parameter, agent_name,
+    CarriedContent, IncomingParameters, JADE_ENCODING, Natively, OutgoingParameters, Parameter, Readers, agent_name,
     agent_parameter_name, performative, read_agent_name,
 };
 use super::{DecodeError, DecodeErrorKind, EncodeError, date, expression};
@@ -32,18 +32,21 @@ fn is_xml(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{fffd}' | '\u{10000}'..)
 }
 
-struct XmlWriter {
-    out: String,
+#[derive(Default)]
+pub(super) struct XmlWriter {
+    pub out: String,
+    /// True if characters beyond ASCII are written as references.
+    pub is_ascii: bool,
 }
 
 //= fipa00071 2.2
-pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
-    let outgoing = OutgoingParameters::of(message, NATIVELY)?;
+pub(super) fn encode(message: &AclMessage, readers: Readers) -> Result<Vec<u8>, EncodeError> {
+    let outgoing = OutgoingParameters::of(message, NATIVELY, readers)?;
     let act = message.performative.as_str();
     if act.trim() != act {
         return Err(EncodeError::Performative(act.to_owned()));
     }
-    let mut writer = XmlWriter { out: String::with_capacity(512) };
+    let mut writer = XmlWriter { out: String::with_capacity(512), is_ascii: false };
     writer.out.push_str("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fipa-message");
     writer.attribute("act", act)?;
     writer.out.push('>');
@@ -78,7 +81,7 @@ pub(super) fn encode(message: &AclMessage) -> Result<Vec<u8>, EncodeError> {
 
 impl XmlWriter {
     /// Writes text. Markup is escaped, and also white space that a reader would change.
-    fn text(&mut self, what: &'static str, text: &str, in_attribute: bool) -> Result<(), EncodeError> {
+    pub fn text(&mut self, what: &'static str, text: &str, in_attribute: bool) -> Result<(), EncodeError> {
         for character in text.chars() {
             match character {
                 '&' => self.out.push_str("&amp;"),
@@ -88,6 +91,9 @@ impl XmlWriter {
                 '\r' => self.out.push_str("&#13;"),
                 '\n' if in_attribute => self.out.push_str("&#10;"),
                 '\t' if in_attribute => self.out.push_str("&#9;"),
+                character if is_xml(character) && self.is_ascii && !character.is_ascii() => {
+                    self.out.push_str(&format!("&#{};", u32::from(character)));
+                }
                 character if is_xml(character) => self.out.push(character),
                 character => return Err(EncodeError::Character { what, character }),
             }
@@ -95,14 +101,14 @@ impl XmlWriter {
         Ok(())
     }
 
-    fn attribute(&mut self, name: &'static str, value: &str) -> Result<(), EncodeError> {
+    pub fn attribute(&mut self, name: &'static str, value: &str) -> Result<(), EncodeError> {
         self.out.push_str(&format!(" {name}=\""));
         self.text(name, value, true)?;
         self.out.push('"');
         Ok(())
     }
 
-    fn element(&mut self, name: &'static str, text: &str) -> Result<(), EncodeError> {
+    pub fn element(&mut self, name: &'static str, text: &str) -> Result<(), EncodeError> {
         self.out.push_str(&format!("<{name}>"));
         self.text(name, text, false)?;
         self.out.push_str(&format!("</{name}>"));
@@ -165,7 +171,7 @@ impl XmlWriter {
         Ok(())
     }
 
-    fn user_defined(&mut self, name: &str, value: &Value) -> Result<(), EncodeError> {
+    pub fn user_defined(&mut self, name: &str, value: &Value) -> Result<(), EncodeError> {
         let (kind, text) = match value {
             Value::Str(text) if text.chars().all(is_xml) => (STRING_TYPE, Cow::Borrowed(text.as_str())),
             value => {
@@ -205,24 +211,19 @@ pub(super) fn decode(bytes: &[u8], arrival_ms: Option<u64>) -> Result<AclMessage
     while let Some(element) = reader.child("a parameter or `</fipa-message>`")? {
         reader.parameter(&mut incoming, &element)?;
     }
-    loop {
-        match reader.next()? {
-            (_, XmlItem::Eof) => return incoming.finish(),
-            (_, XmlItem::Text(text)) if text.trim().is_empty() => {}
-            (at, _) => return Err(DecodeError::new(at, DecodeErrorKind::Trailing)),
-        }
-    }
+    reader.finish()?;
+    incoming.finish()
 }
 
 /// The beginning of an element.
-struct Element {
-    at: usize,
-    name: String,
+pub(super) struct Element {
+    pub at: usize,
+    pub name: String,
     attributes: Vec<(String, String)>,
 }
 
 impl Element {
-    fn attribute(&self, name: &str) -> Option<&str> {
+    pub fn attribute(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
@@ -242,20 +243,20 @@ impl Element {
     }
 }
 
-enum XmlItem {
+pub(super) enum XmlItem {
     Start(Element),
     End,
     Text(String),
     Eof,
 }
 
-struct XmlReader<'a> {
+pub(super) struct XmlReader<'a> {
     source: quick_xml::Reader<&'a [u8]>,
     length: usize,
 }
 
 impl<'a> XmlReader<'a> {
-    fn new(text: &'a str) -> Self {
+    pub fn new(text: &'a str) -> Self {
         let mut source = quick_xml::Reader::from_str(text);
         source.config_mut().expand_empty_elements = true;
         Self { source, length: text.len() }
@@ -265,7 +266,7 @@ impl<'a> XmlReader<'a> {
         usize::try_from(self.source.buffer_position()).unwrap_or(self.length)
     }
 
-    fn truncated(&self) -> DecodeError {
+    pub fn truncated(&self) -> DecodeError {
         DecodeError::new(self.length, DecodeErrorKind::Truncated("XML"))
     }
 
@@ -314,7 +315,7 @@ impl<'a> XmlReader<'a> {
     }
 
     /// Returns the next element inside the present one; `None` at its end.
-    fn child(&mut self, expected: &'static str) -> Result<Option<Element>, DecodeError> {
+    pub fn child(&mut self, expected: &'static str) -> Result<Option<Element>, DecodeError> {
         loop {
             match self.next()? {
                 (_, XmlItem::Start(element)) => return Ok(Some(element)),
@@ -326,8 +327,33 @@ impl<'a> XmlReader<'a> {
         }
     }
 
+    /// Reads up to the end of the document, after its root element.
+    pub fn finish(&mut self) -> Result<(), DecodeError> {
+        loop {
+            match self.next()? {
+                (_, XmlItem::Eof) => return Ok(()),
+                (_, XmlItem::Text(text)) if text.trim().is_empty() => {}
+                (at, _) => return Err(DecodeError::new(at, DecodeErrorKind::Trailing)),
+            }
+        }
+    }
+
+    /// Reads up to the end of the present element, which nobody needs.
+    pub fn skip(&mut self) -> Result<(), DecodeError> {
+        let mut depth = 0_usize;
+        loop {
+            match self.next()?.1 {
+                XmlItem::Start(_) => depth += 1,
+                XmlItem::End if depth == 0 => return Ok(()),
+                XmlItem::End => depth -= 1,
+                XmlItem::Text(_) => {}
+                XmlItem::Eof => return Err(self.truncated()),
+            }
+        }
+    }
+
     /// Returns the text inside the present element, up to its end.
-    fn text(&mut self) -> Result<String, DecodeError> {
+    pub fn text(&mut self) -> Result<String, DecodeError> {
         let mut all = String::new();
         loop {
             match self.next()? {
@@ -342,7 +368,7 @@ impl<'a> XmlReader<'a> {
     }
 
     /// Returns the value of an attribute, else the text inside, without white space around it.
-    fn value(&mut self, element: &Element, attribute: &'static str) -> Result<String, DecodeError> {
+    pub fn value(&mut self, element: &Element, attribute: &'static str) -> Result<String, DecodeError> {
         element.allow(&[attribute])?;
         let text = self.text()?;
         match (element.attribute(attribute), text.trim()) {
@@ -403,7 +429,7 @@ impl<'a> XmlReader<'a> {
         Ok(())
     }
 
-    fn user_defined(&mut self, element: &Element) -> Result<(String, Value), DecodeError> {
+    pub fn user_defined(&mut self, element: &Element) -> Result<(String, Value), DecodeError> {
         element.allow(&["href", "type"])?;
         let missing = || DecodeError::expected(element.at, "the attribute `href`", "none");
         let name = element.attribute("href").ok_or_else(missing)?.to_owned();
@@ -422,7 +448,7 @@ impl<'a> XmlReader<'a> {
     }
 
     /// Returns the agent identifiers inside this element, which is the present one.
-    fn agents(&mut self, parent: &Element, depth: usize) -> Result<Vec<Aid>, DecodeError> {
+    pub fn agents(&mut self, parent: &Element, depth: usize) -> Result<Vec<Aid>, DecodeError> {
         parent.allow(&[])?;
         let mut agents = Vec::new();
         while let Some(element) = self.child("`<agent-identifier>`")? {

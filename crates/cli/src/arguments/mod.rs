@@ -16,6 +16,7 @@ mod http;
 mod look;
 mod meanings;
 mod minds;
+mod mtp;
 mod proof;
 mod run;
 mod session;

@@ -15,6 +15,7 @@ use whimbrel_platform::cluster::LEVEL;
 use whimbrel_terminal::options::SecurityLevel;
 
 use super::http::HttpArguments;
+use super::mtp::MtpArguments;
 use super::session::AgentPortArguments;
 
 /// Headings of options in the help.
@@ -179,6 +180,8 @@ pub struct RunArguments {
     pub agents_elsewhere: AgentPortArguments,
     #[command(flatten)]
     pub http: HttpArguments,
+    #[command(flatten)]
+    pub mtp: MtpArguments,
     /// Encoding of messages that this node sends to others: compact (the default), or for inspection string, xml,
     /// bit-efficient or json. Each peer chooses its own.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true, help_heading = NODES)]

@@ -9,6 +9,7 @@ use whimbrel_platform::cluster::LEVEL;
 use whimbrel_terminal::options::SecurityLevel;
 
 use super::http::HttpArguments;
+use super::mtp::MtpArguments;
 use super::run::{GUARDING, GuardingArguments, KEEPING, LOOKING, NODES, OfferingArguments, RunArguments};
 
 use super::session::AgentPortArguments;
@@ -101,6 +102,8 @@ pub struct UpArguments {
     pub agents_elsewhere: AgentPortArguments,
     #[command(flatten)]
     pub http: HttpArguments,
+    #[command(flatten)]
+    pub mtp: MtpArguments,
     /// Keep a log of this node's messages for `whimbrel log`, in `.whimbrel` beside the file or in this folder.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
@@ -148,6 +151,7 @@ impl From<UpArguments> for RunArguments {
             code_cache: up.code_cache,
             agents_elsewhere: up.agents_elsewhere,
             http: up.http,
+            mtp: up.mtp,
             encoding: Encoding::Compact,
             node: None,
             end_with_input: false,

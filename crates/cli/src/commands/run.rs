@@ -15,6 +15,7 @@ use whimbrel_gateway::Gateway;
 use whimbrel_net::agent_port::AgentPort;
 use whimbrel_net::{HubView, LinkSecurity};
 use whimbrel_operator::SessionPortsInfo;
+use whimbrel_platform::environment::NodeEnvironments;
 use whimbrel_runtime::{Platform, PlatformBuilder, Roll};
 
 use super::{close_ports, code_cache, last_line, open, open_control, set_guards, society_name};
@@ -25,6 +26,7 @@ use crate::node_supervisor::{Supervision, is_supervised, supervise};
 use crate::society_end::{EndRecord, EndedBy};
 use crate::trace::TraceObserver;
 use whimbrel::control::OperatorService;
+use whimbrel::doors::mtp;
 use whimbrel::node::Notes;
 use whimbrel::node::agent_port;
 use whimbrel::node::conversation_recorder::ConversationRecorder;
@@ -66,10 +68,8 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(INTERRUPTED as u8));
     };
     let node = lives_at(arguments, durability.as_ref());
-    let offered = document_offers::environments(&arguments.offering.options(), society.offers(), node.as_deref())?;
-    // Until the agents are gone.
-    let storage_folder = document_offers::storage(&arguments.offering.options(), node.as_deref(), &notes)?;
-    let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::storage).unwrap_or_default());
+    // The folder is used until the agents are gone.
+    let (offered, _storage_folder, builder) = offer(arguments, &society, node.as_deref(), builder, &notes)?;
     let platform = builder.environments(offered.clone()).build();
     document_offers::note_ungranted(&offered, &platform, &notes);
     // Before the agents begin: what cannot be had at all should not end a society that has done something.
@@ -77,6 +77,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let (http, agents_elsewhere, session_ports) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform, &notes)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform, &notes)?;
+    let mtp = mtp::open(&arguments.mtp.options(), &platform, &notes)?;
     let console = http.as_ref().map(HttpPort::console).transpose()?;
     let farewell = Farewell::new(is_forced(durability.as_ref(), logging.as_ref(), &guards), last_line, &notes);
     let cluster = durability.as_ref().map(Durability::view);
@@ -111,6 +112,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
         summarise(arguments, watch.take(), &ending.record);
         ending.stay(opened, code)
     });
+    mtp::close(mtp);
     close_ports(gateway, agents_elsewhere, control, &farewell);
     if has_stayed {
         notes.news("the console is closed");
@@ -122,6 +124,21 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     durability.into_iter().for_each(|durability| durability.end(&platform));
     summarise(arguments, watch, &ending.record);
     failed.map_or_else(|| Ok(farewell.end(code)), Err)
+}
+
+/// Returns what the node offers to agents: environments, and the folder of their storage.
+fn offer(
+    arguments: &RunArguments,
+    society: &Society,
+    node: Option<&str>,
+    builder: PlatformBuilder,
+    notes: &Notes,
+) -> anyhow::Result<(NodeEnvironments, Option<StorageFolder>, PlatformBuilder)> {
+    let options = arguments.offering.options();
+    let offered = document_offers::environments(&options, society.offers(), node)?;
+    let storage_folder = document_offers::storage(&options, node, notes)?;
+    let builder = builder.storage(storage_folder.as_ref().map(StorageFolder::storage).unwrap_or_default());
+    Ok((offered, storage_folder, builder))
 }
 
 /// Waits for the console in a browser, or for the process that started this one. Returns false if the society is to end
@@ -386,7 +403,7 @@ fn platform_to_be(
 ) -> (Arc<AtomicU64>, PlatformBuilder) {
     let lines = AgentLines::new(arguments.quiet, stopping.sender());
     let warnings = lines.warnings();
-    let mut builder = Platform::builder().output(lines).loader(society.loader());
+    let mut builder = Platform::builder().output(lines).loader(society.loader()).name(arguments.mtp.mtp_name.as_str());
     if let Some(workers) = arguments.workers.map(usize::from).or(society.workers()) {
         builder = builder.workers(workers);
     }

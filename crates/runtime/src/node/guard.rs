@@ -95,7 +95,11 @@ impl Node {
     /// Returns true if an agent of this node may send this message. Called only if the policy restricts sending.
     #[cold]
     pub fn permits_sending(&self, envelope: &Envelope) -> bool {
-        self.permits_writing(envelope.body.sender.name, self.called(), envelope.to.name)
+        // A policy names agents of other platforms whole.
+        let to = envelope.to;
+        let ours = to.platform == sym::EMPTY || to.platform == self.name;
+        let named = if ours { to.name } else { Symbol::new(&to.to_string()) };
+        self.permits_writing(envelope.body.sender.name, self.called(), named)
     }
 
     /// Returns true if the bearer of a name at a node may send a message to this agent, topic or group.

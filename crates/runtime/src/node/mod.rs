@@ -28,6 +28,7 @@ pub(crate) mod sessions;
 mod state_transfer;
 mod throttle;
 mod topics;
+mod transport;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};

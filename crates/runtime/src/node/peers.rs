@@ -92,10 +92,15 @@ impl Node {
         self.with_topics(|topics| topics.handle_crowded(name, crowded));
     }
 
-    fn bury_all(&self, messages: Vec<Envelope>, why: DeadReason) {
+    pub fn bury_all(&self, messages: Vec<Envelope>, why: DeadReason) {
         let mut commands: Vec<ShardCommand> =
             messages.into_iter().map(|envelope| ShardCommand::Undeliverable(envelope, why)).collect();
         self.fill(0, |content| content.commands.append(&mut commands));
+    }
+
+    /// Returns true if more messages from outside can be dealt with now.
+    pub fn has_room(&self) -> bool {
+        self.seats.iter().all(|seat| seat.waiting() < INBOX_MESSAGES_MAX)
     }
 
     /// Counts and buries messages whose sender is forged.
@@ -379,14 +384,13 @@ impl Station for NodeStation {
     }
 
     fn has_room(&self) -> bool {
-        let has_room = || self.0.seats.iter().all(|seat| seat.waiting() < INBOX_MESSAGES_MAX);
-        if has_room() {
+        if self.0.has_room() {
             return true;
         }
         self.0.linked.awaited.store(true, Ordering::Release);
         // Either this thread sees that the messages were taken in meanwhile, or the shard sees that the links wait.
         fence(Ordering::SeqCst);
-        has_room()
+        self.0.has_room()
     }
 
     fn drained(&self, to: NodeId, shards: &[ShardIndex]) {

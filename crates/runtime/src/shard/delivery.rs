@@ -73,8 +73,7 @@ impl Shard {
             if ours {
                 return self.route_unknown(envelope);
             }
-            self.undeliverable(envelope.to, envelope.body, DeadReason::Unreachable);
-            return RoutingOutcome::Fine;
+            return self.send_abroad(envelope);
         };
         let reception = if place.crowded { RoutingOutcome::Crowded(envelope.to.name) } else { RoutingOutcome::Fine };
         if place.shard != self.index {
@@ -86,6 +85,23 @@ impl Shard {
             None => self.expect(envelope.to.name, Early::Message(envelope.body)),
         }
         reception
+    }
+
+    /// Hands a message for an agent of another platform to the message transport.
+    #[cold]
+    fn send_abroad(&mut self, envelope: Envelope) -> RoutingOutcome {
+        let Some(transport) = self.node.linked.transport() else {
+            self.undeliverable(envelope.to, envelope.body, DeadReason::Unreachable);
+            return RoutingOutcome::Fine;
+        };
+        // No other platform says when it has handled a message, so none is sent twice.
+        self.write_off(&envelope, DeadReason::UnknownAgent);
+        let body = if envelope.body.is_plain() { envelope.body } else { envelope.body.for_many() };
+        self.node.linked.handed.fetch_add(1, crate::sync::atomic::Ordering::Relaxed);
+        match transport.send(Envelope { to: envelope.to, body }) {
+            true => RoutingOutcome::Busy,
+            false => RoutingOutcome::Fine,
+        }
     }
 
     /// Puts a message into another shard's batch. Returns true if that shard is so loaded that senders should slow

@@ -18,6 +18,7 @@ mod moves;
 mod names;
 mod namesakes;
 mod operate;
+mod other_platforms;
 mod partitions;
 mod policy;
 mod questions;

@@ -3,3 +3,4 @@
 
 mod embedding;
 mod fuzz;
+mod jade;

@@ -4,7 +4,7 @@ use super::table::{CodeEntry, CodeTable};
 use super::{VERSION, digits, id, tag};
 use crate::codec::expression::{ExpressionForm, json_head};
 use crate::codec::parameters::{
-    CarriedContent, Natively, OutgoingParameters, Parameter, agent_name, agent_parameter_name,
+    CarriedContent, Natively, OutgoingParameters, Parameter, Readers, agent_name, agent_parameter_name,
 };
 use crate::limits::RESOLVER_DEPTH_MAX;
 use crate::tokens::{is_bare, write_literal};
@@ -21,7 +21,7 @@ struct BitsWriter<'a> {
 
 //= fipa00069 2.2 Message
 pub(super) fn message(message: &AclMessage, id: u8, table: Option<&mut CodeTable>) -> Result<Vec<u8>, EncodeError> {
-    let outgoing = OutgoingParameters::of(message, NATIVELY)?;
+    let outgoing = OutgoingParameters::of(message, NATIVELY, Readers::OurOwn)?;
     let mut writer = BitsWriter { out: Vec::with_capacity(128), table, grows: id == id::TABLE };
     writer.out.extend_from_slice(&[id, VERSION]);
     writer.performative(message.performative)?;

@@ -1,0 +1,3 @@
+//! Doors to other agent platforms: the shells around the protocols of `whimbrel-interop`.
+
+pub mod mtp;

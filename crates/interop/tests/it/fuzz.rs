@@ -1,0 +1,19 @@
+//! Replays the seeds of the fuzzers, and the inputs that once failed.
+
+#[path = "../../../../fuzz/src/mtp.rs"]
+mod mtp;
+#[path = "../../../../fuzz/src/replay.rs"]
+mod replay;
+
+use replay::{change, replay};
+
+#[test]
+fn posts_are_replayed() {
+    replay("mtp_post", mtp::mtp_post);
+}
+
+/// Every byte of every seed changed in many ways.
+#[test]
+fn changed_posts_do_no_harm() {
+    change(&mtp::seeds(), 500, mtp::mtp_post);
+}
