@@ -6,6 +6,7 @@
 
 mod access;
 mod console;
+pub mod doors;
 mod health;
 mod live;
 mod looks;

@@ -85,6 +85,7 @@ pub mod code_cache;
 pub mod control;
 pub mod directory;
 pub mod documents;
+pub mod doors;
 pub mod durable_agents;
 mod durable_folder;
 pub mod duration;

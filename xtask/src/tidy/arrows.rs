@@ -18,8 +18,12 @@ pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     ("store", &["platform", "files"]),
     ("net", &["acl", "platform", "files"]),
     ("operator", &["platform"]),
-    ("gateway", &["platform", "operator"]),
-    ("whimbrel", &["acl", "platform", "runtime", "bdi", "wasm", "store", "net", "operator", "gateway", "files"]),
+    ("interop", &["acl", "platform"]),
+    ("gateway", &["acl", "platform", "operator", "interop"]),
+    (
+        "whimbrel",
+        &["acl", "platform", "runtime", "bdi", "wasm", "store", "net", "operator", "interop", "gateway", "files"],
+    ),
     ("terminal", &["acl", "platform", "runtime", "bdi", "net", "whimbrel"]),
     ("bench", &["acl", "platform", "runtime", "wasm", "store", "net", "operator", "files", "whimbrel", "terminal"]),
     (

@@ -1,13 +1,20 @@
-//! Check of purity: `acl`, `platform`, `bdi`, `device`, `editor` and `operator` name no clock, randomness, file or
-//! socket.
+//! Check of purity: `acl`, `platform`, `bdi`, `device`, `editor`, `interop` and `operator` name no clock, randomness,
+//! file or socket.
 //! Ports bring them in. So these crates run in a simulator and in a browser.
 
 use super::{Finding, ships, without_tests, words};
 use crate::mask::{line_of, mask};
 use crate::repo::Repo;
 
-const PURE: &[&str] =
-    &["crates/acl/", "crates/platform/", "crates/bdi/", "crates/device/", "crates/editor/", "crates/operator/"];
+const PURE: &[&str] = &[
+    "crates/acl/",
+    "crates/platform/",
+    "crates/bdi/",
+    "crates/device/",
+    "crates/editor/",
+    "crates/interop/",
+    "crates/operator/",
+];
 /// Words that no pure crate writes.
 const IMPURE_WORDS: &[&str] = &["tokio", "rand", "getrandom", "Instant", "SystemTime", "TcpStream", "UdpSocket"];
 /// Modules of `std` that no pure crate uses.

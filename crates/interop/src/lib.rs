@@ -1,0 +1,8 @@
+//! Protocols of other agent platforms, as data and as state machines without I/O, clock and sockets. The shells around
+//! them are in `whimbrel-gateway`.
+#![forbid(unsafe_code)]
+
+/// A2A: agents as HTTP services that work on tasks.
+pub mod a2a;
+/// Port to the society whose agents the protocols reach.
+pub mod society;

@@ -1,0 +1,3 @@
+//! Tests of the protocols from outside.
+
+mod a2a;
