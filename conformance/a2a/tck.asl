@@ -52,5 +52,10 @@ begins(Id, Prefix) :- .substring(Prefix, Id, 0).
    <- .send(Client, agree, "working", Id);
       .wait(4000);
       .send(Client, inform, "done", Id).
+// The kit for version 0.3 continues and cancels any task.
++!kqml_received(Client, Performative, _, Id)[conversation(C)]
+   : not begins(Id, "tck-") & (Performative == request | Performative == inform)
+   <- .concat(Id, "-question", Question);
+      .send(Client, query_ref, "what else?", [conversation(C), in_reply_to(Id), reply_with(Question)]).
 +!kqml_received(Client, Performative, _, Id) : Performative == request | Performative == inform
    <- .send(Client, inform, "Unhandled identifier", Id).

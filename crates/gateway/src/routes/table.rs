@@ -304,6 +304,8 @@ fn beside() -> Vec<HttpRoute> {
         HttpRoute::of("get", "/session", get(sockets::session), "Session protocol, for programs with agents.")
             .for_greeted()
             .tells(RouteAnswer::Socket(crate::sessions::SUBPROTOCOL)),
+        HttpRoute::of("get", "/.well-known/agent-card.json", get(a2a::root_card), "Card of the host for A2A.")
+            .for_anybody(),
         HttpRoute::of("get", "/a2a/{*path}", get(a2a::serve), "Cards and tasks of published agents (`--a2a`).")
             .for_anybody(),
         HttpRoute::of("post", "/a2a/{*path}", post(a2a::serve), "Operations of A2A, in JSON-RPC and REST.")

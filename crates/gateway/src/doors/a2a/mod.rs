@@ -27,7 +27,7 @@ use whimbrel_platform::policy::Pattern;
 use whimbrel_platform::services::CreateError;
 
 use self::clients::ClientTokens;
-pub(crate) use self::request::serve;
+pub(crate) use self::request::{root_card, serve};
 
 /// Longest pause between two looks at the timers.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
@@ -163,6 +163,14 @@ impl A2aDoor {
 
     fn is_published(&self, name: &str) -> bool {
         self.published.iter().any(|pattern| pattern.matches(name))
+    }
+
+    /// Returns the name of the only agent that is published, if there are no others and no patterns.
+    fn only_agent(&self) -> Option<&str> {
+        match self.published.as_slice() {
+            [only] if !only.as_str().contains('*') => Some(only.as_str()),
+            _ => None,
+        }
     }
 
     /// Returns the published agents that exist.

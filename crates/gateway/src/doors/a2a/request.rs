@@ -63,7 +63,6 @@ pub(crate) async fn serve(
     Extension(TokenRole(role)): Extension<TokenRole>,
     request: Request,
 ) -> Response<Body> {
-    let nothing = || A2aError::new(A2aErrorKind::AgentNotFound, "no agent is published here: see --a2a");
     let Some(door) = &state.a2a else { return AnswerForm::Rest.refusal(&nothing()) };
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().strip_prefix("/a2a/").unwrap_or_default();
@@ -103,6 +102,18 @@ pub(crate) async fn serve(
         response.headers_mut().insert(EXTENSIONS, HeaderValue::from_static(uri));
     }
     response
+}
+
+/// Answers with the card at the usual place of a host: that of the only published agent, or of the host.
+pub(crate) async fn root_card(state: State, headers: HeaderMap) -> Response<Body> {
+    let agent = state.a2a.as_ref().and_then(|door| Some((door, door.agent(door.only_agent().unwrap_or(HOST_AGENT))?)));
+    let Some((door, agent)) = agent else { return AnswerForm::Rest.refusal(&nothing()) };
+    let version = headers.get(VERSION).and_then(|version| version.to_str().ok());
+    door.card(&state, agent, &headers, version_of(version) != Ok(Some(Dialect::V1)))
+}
+
+fn nothing() -> A2aError {
+    A2aError::new(A2aErrorKind::AgentNotFound, "no agent is published here: see --a2a")
 }
 
 /// Refuses a request without an accepted token, after a pause that grows with each.
