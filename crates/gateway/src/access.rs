@@ -178,6 +178,11 @@ impl Access {
         (self.any_origin || self.origins.contains(&origin.to_ascii_lowercase())).then_some(origin)
     }
 
+    /// Returns true if an accepted origin says that this host, with its port, is reached over TLS.
+    pub(crate) fn is_secure_name(&self, host: &str) -> bool {
+        self.origins.iter().any(|origin| origin.strip_prefix("https://") == Some(host))
+    }
+
     fn is_here(&self, host: &str) -> bool {
         // Names can be made to lead anywhere; numeric addresses cannot.
         let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -198,7 +203,7 @@ fn shown(text: &str) -> String {
     text.chars().take(100).collect()
 }
 
-fn hash(token: &str) -> Vec<u8> {
+pub(crate) fn hash(token: &str) -> Vec<u8> {
     digest(&SHA256, token.as_bytes()).as_ref().to_vec()
 }
 

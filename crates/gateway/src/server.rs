@@ -33,6 +33,7 @@ use whimbrel_platform::limits::{
 };
 
 use crate::access::{Access, Role};
+use crate::doors::a2a::{A2aConfig, A2aDoor};
 use crate::pages::Pages;
 use crate::patient::WriteTimeout;
 use crate::preflight;
@@ -65,6 +66,8 @@ pub struct GatewayConfig {
     pub tls: Option<Arc<rustls::ServerConfig>>,
     /// Recorder of refusals.
     pub auditor: Option<Arc<dyn Auditor>>,
+    /// Door for A2A, if agents are published.
+    pub a2a: Option<A2aConfig>,
 }
 
 /// HTTP port of a node. It is open until it is closed or dropped.
@@ -89,13 +92,16 @@ impl Gateway {
     /// # Errors
     /// The listener cannot be used, or the folder of pages cannot be opened.
     pub fn open(config: GatewayConfig, listener: std::net::TcpListener, runtime: &Handle) -> io::Result<Self> {
-        let GatewayConfig { operator, sessions, access, pages, tls, auditor } = config;
+        let GatewayConfig { operator, sessions, access, pages, tls, auditor, a2a } = config;
         let pages = pages.as_deref().map(Pages::of).transpose()?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(GatewayState::new(operator, sessions, access, pages, auditor));
+        let (a2a, timer) = a2a.map(|config| A2aDoor::open(config, tls.is_some(), runtime)).unzip();
+        let mut shared = GatewayState::new(operator, sessions, access, pages, auditor);
+        shared.a2a = a2a;
+        let shared = Arc::new(shared);
         let tls = Arc::new(Mutex::new(tls.map(TlsAcceptor::from)));
         let door = PortAcceptor { router: routes::router(Arc::clone(&shared)), shared: Arc::clone(&shared), tls };
-        let gateway = Self { shared, door, address, accepting: Mutex::default() };
+        let gateway = Self { shared, door, address, accepting: Mutex::new(timer.into_iter().collect()) };
         gateway.listen_also(listener, runtime)?;
         Ok(gateway)
     }

@@ -18,6 +18,7 @@ use whimbrel_platform::limits::{
 };
 
 use crate::access::{Access, Joining, Role};
+use crate::doors::a2a::A2aDoor;
 use crate::health::{HealthReport, NodeFacts};
 use crate::looks::{Cached, CachedAnswer, LookCaches, fullest_mailboxes};
 use crate::metrics::RequestCounts;
@@ -34,6 +35,8 @@ pub(crate) struct GatewayState {
     pub access: Access,
     pub pages: Option<Arc<Pages>>,
     pub auditor: Option<Arc<dyn Auditor>>,
+    /// Door for A2A, if agents are published.
+    pub a2a: Option<Arc<A2aDoor>>,
     pub refusals: RefusalCounts,
     /// Requests by method and status.
     pub requests: RequestCounts,
@@ -118,6 +121,7 @@ impl GatewayState {
             access,
             pages: pages.map(Arc::new),
             auditor,
+            a2a: None,
             refusals: RefusalCounts::default(),
             requests: RequestCounts::default(),
             closing: watch::Sender::new(false),

@@ -2,5 +2,9 @@
 //! them are in `whimbrel-gateway`.
 #![forbid(unsafe_code)]
 
+/// A2A: agents as HTTP services that work on tasks.
+pub mod a2a;
 /// FIPA's message transport over HTTP, as JADE speaks it.
 pub mod mtp;
+/// Port to the society whose agents the protocols reach.
+pub mod society;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use whimbrel::node::http_port::{self, Http};
 
+use super::a2a::A2aArguments;
 use super::run::PORTS;
 
 /// Address of a node's HTTP port, and access to it.
@@ -46,6 +47,8 @@ pub struct HttpArguments {
     /// Key of the certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "http_certificate")]
     pub http_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub a2a: A2aArguments,
 }
 
 impl HttpArguments {
@@ -61,6 +64,7 @@ impl HttpArguments {
             pages: self.pages.clone(),
             certificate: self.http_certificate.clone(),
             key: self.http_key.clone(),
+            a2a: self.a2a.options(),
         }
     }
 }

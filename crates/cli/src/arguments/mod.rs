@@ -1,5 +1,6 @@
 //! Command line of `whimbrel`: one module per family of commands.
 
+mod a2a;
 mod act;
 mod advise;
 #[cfg(feature = "wasm")]

@@ -93,7 +93,7 @@ pub fn join(arguments: &JoinArguments) -> anyhow::Result<ExitCode> {
     let service = service.with_refusals(Arc::clone(&guards.refusals)).with_devices(roll).with_programs(programs);
     let service = Arc::new(service.with_session_ports(session_ports));
     let control = open_control(&service, arguments.quiet);
-    let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor())?;
+    let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor(), &platform)?;
     let code = wait_until_alone(&platform, &membership);
     farewell.stop(&platform);
     close_ports(gateway, agents_elsewhere, control, &farewell);

@@ -103,7 +103,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let service = service.with_devices(roll.clone()).with_programs(programs);
     let service = Arc::new(service.when_stopped(ending.by_operator()));
     let control = open_control(&service, arguments.quiet);
-    let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor())?;
+    let gateway = http_port::open(http, service, agents_elsewhere.as_ref(), guards.auditor(), &platform)?;
     let opened = open_console(arguments, gateway.as_ref().zip(console.as_ref()), reasons);
     let later = later.filter(|_| begins_later(arguments, opened.as_ref(), &platform));
     let failed = later.and_then(|society| begin(society).err());

@@ -284,8 +284,15 @@ fn transcripts_are_replayed_over_websockets() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let sessions: Arc<dyn Sessions> = Arc::new(WebSessions::of(&port));
         let (operator, access) = (Arc::new(Mute), Access::none());
-        let config =
-            GatewayConfig { operator, sessions: Some(sessions), access, pages: None, tls: None, auditor: None };
+        let config = GatewayConfig {
+            operator,
+            sessions: Some(sessions),
+            access,
+            pages: None,
+            tls: None,
+            auditor: None,
+            a2a: None,
+        };
         let gateway = Gateway::open(config, listener, port.threads()).expect("a socket");
         let mut node = WebNode { address: gateway.address().to_string(), socket: None, came: VecDeque::new() };
         let replayed = transcript.replay(framing, &mut node);

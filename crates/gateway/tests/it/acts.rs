@@ -97,6 +97,7 @@ impl Port {
             pages: None,
             tls: None,
             auditor: Some(Arc::clone(&node) as Arc<dyn Auditor>),
+            a2a: None,
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let gateway = Gateway::open(config, listener, runtime.handle()).unwrap();

@@ -1,6 +1,7 @@
 //! Limits of all layers, by name: one file for each layer, all reachable as `limits::NAME`. Those of encoded input are
 //! in `whimbrel_acl::limits`. `cargo xtask limits` writes docs/reference/limits.md from all these files.
 
+mod a2a;
 mod agentspeak;
 mod clusters;
 mod devices;
@@ -19,6 +20,7 @@ mod security;
 mod sessions;
 mod stores;
 
+pub use self::a2a::*;
 pub use self::agentspeak::*;
 pub use self::clusters::*;
 pub use self::devices::*;

@@ -1,3 +1,4 @@
-//! Doors to other agent platforms: the gateway's protocols, over a platform of this process.
+//! Doors to other agent platforms: options of a node, and the platform as the doors see it.
 
+pub mod a2a;
 pub mod mtp;

@@ -13,11 +13,13 @@ use whimbrel_net::agent_port::{AgentPort, new_token};
 use whimbrel_net::{Credentials, LinkSecurity, https};
 use whimbrel_operator::Operator;
 use whimbrel_platform::audit::Auditor;
+use whimbrel_runtime::Platform;
 
 use super::credentials::{self, WatchedFolder, alone};
 use super::ending::Farewell;
 use super::{Notes, open_files};
 use crate::WebSessions;
+use crate::doors::a2a::A2aOptions;
 
 /// Default address of the console; if it is taken, any free port is used.
 const USUAL: &str = "127.0.0.1:8420";
@@ -57,6 +59,8 @@ pub struct HttpOptions {
     pub certificate: Option<PathBuf>,
     /// Key (PEM) of that certificate.
     pub key: Option<PathBuf>,
+    /// Agents that are published over A2A.
+    pub a2a: A2aOptions,
 }
 
 /// Inputs of a node's HTTP port.
@@ -138,7 +142,12 @@ impl HttpSetup<'_> {
     pub fn prepare(&self) -> anyhow::Result<Option<HttpPort>> {
         // Each connection is an open file.
         open_files::raise();
-        let Some(listener) = self.listener()? else { return Ok(None) };
+        let Some(listener) = self.listener()? else {
+            if !self.options.a2a.published.is_empty() {
+                bail!("--a2a publishes agents at the HTTP port, and the node has none: give --http");
+            }
+            return Ok(None);
+        };
         let tls = self.tls(&listener)?;
         let (access, token) = self.access()?;
         let follows = self.options.certificate.is_none();
@@ -155,8 +164,8 @@ impl HttpSetup<'_> {
         } else {
             (None, access)
         };
-        let (public, notes) = (self.options.public.clone(), self.notes.clone());
-        Ok(Some(HttpPort { listener, own, public, tls, access, token, pages, credentials, notes }))
+        let (public, notes, a2a) = (self.options.public.clone(), self.notes.clone(), self.options.a2a.clone());
+        Ok(Some(HttpPort { listener, own, public, tls, access, token, pages, credentials, notes, a2a }))
     }
 }
 
@@ -232,6 +241,7 @@ pub struct HttpPort {
     /// The folder with the certificate, if that is the node's own.
     credentials: Option<PathBuf>,
     notes: Notes,
+    a2a: A2aOptions,
 }
 
 impl HttpPort {
@@ -262,11 +272,16 @@ impl HttpPort {
         operator: Arc<dyn Operator>,
         sessions: &Arc<AgentPort>,
         auditor: Option<Arc<dyn Auditor>>,
+        platform: &Platform,
     ) -> anyhow::Result<Arc<Gateway>> {
         let console = self.console()?;
-        let Self { listener, own, tls, access, pages, credentials, notes, .. } = self;
+        let Self { listener, own, tls, access, pages, credentials, notes, a2a, .. } = self;
         let held = Arc::new(WebSessions::of(sessions));
-        let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor };
+        let published = a2a.config(platform)?;
+        if published.is_some() {
+            notes.news(&format!("published over A2A: {}", a2a.addresses(&console.here())));
+        }
+        let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor, a2a: published };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
         own.map(|own| gateway.listen_also(own, sessions.threads())).transpose()?;
         let is_everywhere = console.address.ip().is_unspecified();
@@ -288,9 +303,10 @@ pub fn open(
     operator: Arc<dyn Operator>,
     sessions: Option<&Arc<AgentPort>>,
     auditor: Option<Arc<dyn Auditor>>,
+    platform: &Platform,
 ) -> anyhow::Result<Option<Arc<Gateway>>> {
     let both = prepared.zip(sessions);
-    both.map(|(prepared, sessions)| prepared.open(operator, sessions, auditor)).transpose()
+    both.map(|(prepared, sessions)| prepared.open(operator, sessions, auditor, platform)).transpose()
 }
 
 /// Has connections encrypted with what is in the folder, whenever that changes.

@@ -58,6 +58,10 @@ fn parameters_of(call: &StepCall<'_, '_>, list: &Value) -> Result<Extras, Failur
     for parameter in list.items() {
         let value = match parameter.args() {
             [value] => value,
+            [Value::Str(name), value] if parameter.functor() == Some(Symbol::new("user")) && name.starts_with("X-") => {
+                extras.user.push((Symbol::new(name), value.clone()));
+                continue;
+            }
             _ => return Err(wrong_parameter(call, parameter)),
         };
         let text = match value {
@@ -83,7 +87,8 @@ fn parameters_of(call: &StepCall<'_, '_>, list: &Value) -> Result<Extras, Failur
 fn wrong_parameter(call: &StepCall<'_, '_>, parameter: &Value) -> Failure {
     let what = format!(
         "{parameter} is no parameter of a message: they are conversation, reply_with, in_reply_to, protocol, \
-         ontology, language and reply_to with a text, and reply_by with milliseconds since 1970"
+         ontology, language and reply_to with a text, reply_by with milliseconds since 1970, and \
+         user(\"X-NAME\", Value)"
     );
     Failure::wrong_argument(call.call, &what)
 }
