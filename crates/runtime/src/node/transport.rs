@@ -12,9 +12,15 @@ use crate::shard_command::ShardCommand;
 use crate::sync::Arc;
 
 impl Node {
-    /// Sets the message transport. Returns false if the node has one already.
+    /// Sets the message transport, and has directories tell its addresses. Returns false if the node has one already.
     pub fn transport_with(&self, transport: Arc<dyn MessageTransport>) -> bool {
-        self.linked.attach_transport(transport)
+        let addresses = transport.addresses();
+        let is_first = self.linked.attach_transport(transport);
+        if is_first {
+            self.with_ams(|ams| ams.set_addresses(addresses.clone()));
+            self.with_df(|df| df.set_addresses(addresses));
+        }
+        is_first
     }
 
     /// Returns true if an agent may exist on another platform that messages can be sent to. Only that platform knows.
