@@ -12,7 +12,8 @@ use whimbrel::agents::{LogLevel, Output};
 use whimbrel::doors::mtp::{self, MtpDoor, MtpOptions};
 use whimbrel::node::Notes;
 use whimbrel::prelude::*;
-use whimbrel_acl::Contact;
+use whimbrel_acl::{Contact, Encoding, Envelope};
+use whimbrel_interop::mtp::{HomePlatform, write_post};
 use whimbrel_testkit::Scratch;
 
 /// If this is set and not empty, the test fails without JADE; otherwise it says that it does nothing.
@@ -314,6 +315,68 @@ fn platforms_exchange_requests() {
     }
     mtp::close(Some(near_door));
     mtp::close(Some(far_door));
+}
+
+/// Sends bytes on a connection of their own, and returns the status line of the answer.
+fn status_of(port: u16, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.write_all(request).expect("sent");
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).expect("text");
+    answer.trim_end().to_owned()
+}
+
+/// The body of a post to `bob@far`, and its type.
+fn post_of(sender: Aid) -> (String, String) {
+    let (to, address) = (Aid::new("bob", "far"), "http://127.0.0.1:1/acc".to_owned());
+    let message = AclMessage::new(Performative::Inform, sender, to, "x");
+    let message = Envelope { to, body: MessageBody::Owned(Box::new(message)) };
+    let home = HomePlatform { name: "near".into(), address };
+    let post = write_post(&home, &message, Encoding::String, 0).expect("it can be written");
+    (post.content_type, String::from_utf8(post.bytes).expect("text"))
+}
+
+#[test]
+fn posts_are_judged_by_their_answers() {
+    let scratch = Scratch::with(&[("policy.toml", POLICY)]);
+    let port = free_port();
+    let (far, _door) = with_transport("far", port, &scratch, &[]);
+    let counter = Arc::<AtomicUsize>::default();
+    far.spawn("bob", InformCounter(Arc::clone(&counter))).expect("free");
+    let (kind, body) = post_of(Aid::local("ann"));
+    let (length, close) = (body.len(), "Connection: close\r\n");
+    let good = [
+        format!(
+            "POST /acc HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{close}\r\n{body}"
+        ),
+        format!(
+            "POST http://x:1/any HTTP/1.1\r\nhost: x\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n{close}\r\n{body}"
+        ),
+        format!("POST /acc HTTP/1.0\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"),
+        format!(
+            "POST /acc HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n{close}\r\n{length:x}\r\n{body}\r\n0\r\n\r\n"
+        ),
+    ];
+    for request in &good {
+        assert!(status_of(port, request.as_bytes()).ends_with(" 200 OK"), "{request}");
+    }
+    until("all have arrived", || counter.load(Ordering::Relaxed) == good.len());
+    let (_, forged) = post_of(Aid::new("eve", "far"));
+    for (kind, body, status) in [
+        ("text/plain", body.as_str(), " 406 Not Acceptable"),
+        (kind.as_str(), "--\r\n", " 406 Not Acceptable"),
+        (kind.as_str(), forged.as_str(), " 406 Not Acceptable"),
+        (kind.as_str(), &body.replace("bob@far", "bob@farther"), " 406 Not Acceptable"),
+    ] {
+        let length = body.len();
+        let request =
+            format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}");
+        assert!(status_of(port, request.as_bytes()).ends_with(status), "{request}");
+    }
+    let long = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n";
+    assert!(status_of(port, long.as_bytes()).contains(" 413 "));
+    assert!(status_of(port, b"DELETE / HTTP/1.1\r\nHost: x\r\n\r\n").contains(" 405 "));
+    assert_eq!(far.counters_now().came, good.len() as u64);
 }
 
 #[test]
