@@ -1,3 +1,6 @@
+import jade.content.lang.sl.SLCodec;
+import jade.content.onto.basic.Action;
+import jade.content.onto.basic.Result;
 import jade.core.AID;
 import jade.core.Agent;
 import jade.core.Profile;
@@ -5,7 +8,14 @@ import jade.core.ProfileImpl;
 import jade.core.Runtime;
 import jade.core.behaviours.CyclicBehaviour;
 import jade.core.behaviours.OneShotBehaviour;
+import jade.domain.FIPAAgentManagement.AMSAgentDescription;
+import jade.domain.FIPAAgentManagement.APDescription;
+import jade.domain.FIPAAgentManagement.APService;
 import jade.domain.FIPAAgentManagement.Envelope;
+import jade.domain.FIPAAgentManagement.FIPAManagementOntology;
+import jade.domain.FIPAAgentManagement.Search;
+import jade.domain.FIPAAgentManagement.SearchConstraints;
+import jade.domain.FIPANames;
 import jade.lang.acl.ACLMessage;
 import jade.lang.acl.MessageTemplate;
 import jade.proto.ContractNetInitiator;
@@ -15,8 +25,10 @@ import jade.wrapper.AgentContainer;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.net.URL;
 import java.util.Date;
 import java.util.Enumeration;
+import java.util.TreeSet;
 import java.util.Vector;
 
 /**
@@ -25,7 +37,7 @@ import java.util.Vector;
  * Arguments: NAME, port of the platform, address of the MTP. Agents: driver, echo, bidder.
  *
  * Commands, with words between tabs: "tell PERFORMATIVE CONTENT NAME URL [NAME URL]", "flood COUNT NAME URL",
- * "call TASK URL NAME...", "end".
+ * "call TASK URL NAME...", "add URL", "end".
  */
 public class JadePlatform {
     static PrintStream out;
@@ -133,6 +145,8 @@ public class JadePlatform {
         long began;
 
         protected void setup() {
+            getContentManager().registerLanguage(new SLCodec(0), FIPANames.ContentLanguage.FIPA_SL0);
+            getContentManager().registerOntology(FIPAManagementOntology.getInstance());
             say("ready");
             MessageTemplate others = MessageTemplate.not(MessageTemplate.MatchProtocol("fipa-contract-net"));
             addBehaviour(new CyclicBehaviour() {
@@ -147,6 +161,10 @@ public class JadePlatform {
                         if (answered == floods) {
                             say("flood " + answered + " in " + (System.currentTimeMillis() - began) + " ms");
                         }
+                        return;
+                    }
+                    if ("add".equals(message.getConversationId())) {
+                        found(message);
                         return;
                     }
                     say(ACLMessage.getPerformative(message.getPerformative()) + "\t" + message.getContent() + "\t"
@@ -166,8 +184,63 @@ public class JadePlatform {
                 case "call":
                     call(words);
                     break;
+                case "add":
+                    add(words[1]);
+                    break;
                 default:
                     say("unknown command " + words[0]);
+            }
+        }
+
+        /** Does as JADE's RMA: reads a platform's description, and asks its AMS for all agents. */
+        void add(String url) {
+            try {
+                BufferedReader in = new BufferedReader(new InputStreamReader(new URL(url).openStream(), "UTF-8"));
+                ACLMessage described = new ACLMessage(ACLMessage.INFORM);
+                described.setOntology(FIPAManagementOntology.NAME);
+                described.setLanguage(FIPANames.ContentLanguage.FIPA_SL0);
+                described.setContent("((result (action (agent-identifier :name ams :addresses (sequence IOR:00)) "
+                    + "(get-description)) (sequence " + in.readLine() + ")))");
+                Result result = (Result) getContentManager().extractContent(described);
+                APDescription platform = (APDescription) result.getItems().get(0);
+                AID ams = new AID("ams@" + platform.getName(), AID.ISGUID);
+                APService service = (APService) platform.getAllAPServices().next();
+                ams.addAddresses((String) service.getAllAddresses().next());
+                Search search = new Search();
+                search.setDescription(new AMSAgentDescription());
+                SearchConstraints constraints = new SearchConstraints();
+                constraints.setMaxResults(-1L);
+                search.setConstraints(constraints);
+                ACLMessage request = new ACLMessage(ACLMessage.REQUEST);
+                request.addReceiver(ams);
+                request.setConversationId("add");
+                request.setProtocol("fipa-request");
+                request.setOntology(FIPAManagementOntology.NAME);
+                request.setLanguage(FIPANames.ContentLanguage.FIPA_SL0);
+                getContentManager().fillContent(request, new Action(ams, search));
+                send(request);
+            } catch (Exception error) {
+                say("add failed " + error);
+            }
+        }
+
+        /** Tells which agents a platform has, and an address of one. */
+        void found(ACLMessage message) {
+            if (message.getPerformative() != ACLMessage.INFORM) {
+                return;
+            }
+            try {
+                Result result = (Result) getContentManager().extractContent(message);
+                TreeSet<String> names = new TreeSet<String>();
+                String address = null;
+                for (int at = 0; at < result.getItems().size(); at += 1) {
+                    AID agent = ((AMSAgentDescription) result.getItems().get(at)).getName();
+                    names.add(agent.getName());
+                    address = agent.getAddressesArray()[0];
+                }
+                say("added " + names + " at " + address);
+            } catch (Exception error) {
+                say("add failed " + error + " " + message.getContent());
             }
         }
 

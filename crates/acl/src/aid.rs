@@ -117,6 +117,12 @@ impl Aid {
         Self { platform: platform.into(), ..self }
     }
 
+    /// Returns another agent of the same platform, with the same addresses and resolvers.
+    #[must_use]
+    pub fn renamed(self, name: impl Into<Symbol>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
     /// Compares two identifiers including addresses and resolvers.
     #[inline]
     pub fn is_same(self, other: Self) -> bool {

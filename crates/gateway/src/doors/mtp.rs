@@ -101,6 +101,10 @@ impl MessageTransport for NodeTransport {
     fn send(&self, message: Envelope) -> bool {
         let now = self.0.now();
         let is_busy = self.0.outgoing().handle_message(now, message);
+        if *self.0.closing.borrow() {
+            // Nobody else hands the message back.
+            self.0.give_up_undelivered();
+        }
         self.0.wake.notify_one();
         is_busy
     }

@@ -29,10 +29,7 @@ pub use self::outgoing::{OutgoingQueues, Post, PostOutcome, Undelivered};
 pub use self::port::MessagePort;
 
 use whimbrel_acl::{Aid, Contact, Symbol, sym};
-
-/// Name of the transport in descriptions of platforms.
-//= fipa00084 3
-pub const TRANSPORT: &str = "fipa.mts.mtp.http.std";
+use whimbrel_platform::agent_management::frames::HTTP_TRANSPORT as TRANSPORT;
 
 /// Identity of this platform towards others.
 #[derive(Clone, Debug, PartialEq, Eq)]

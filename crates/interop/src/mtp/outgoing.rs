@@ -70,7 +70,8 @@ pub struct Undelivered {
 /// Bookkeeping of a message that waits.
 #[derive(Debug)]
 struct WaitingPost {
-    deadline: Time,
+    /// Time since when it waits.
+    since: Time,
     bytes: usize,
     /// Addresses that failed in this round, by index.
     failed: u16,
@@ -86,6 +87,16 @@ struct Lane {
     queue: VecDeque<(Envelope, Encoding, WaitingPost)>,
     /// True while a POST of this lane is on its way.
     is_busy: bool,
+    /// Time since when posts fail; `None` if the last one was accepted.
+    failing_since: Option<Time>,
+}
+
+impl Lane {
+    /// Returns true if a message has waited for too long behind a platform that cannot be reached. A slow one, which
+    /// accepts one message after the other, is waited for.
+    fn is_over(&self, waiting: &WaitingPost, now: Time) -> bool {
+        self.failing_since.is_some_and(|since| since.max(waiting.since) + DEADLINE <= now)
+    }
 }
 
 /// Queues of messages to other platforms; see the module.
@@ -105,6 +116,7 @@ pub struct OutgoingQueues {
     undelivered: VecDeque<Undelivered>,
     waiting: usize,
     bytes: usize,
+    is_closed: bool,
 }
 
 impl OutgoingQueues {
@@ -112,7 +124,9 @@ impl OutgoingQueues {
     pub fn handle_message(&mut self, now: Time, message: Envelope) -> bool {
         let addresses = self.contacts.addresses_of(message.to);
         let bytes = MESSAGE_BYTES + message.body.footprint(BULKY_COUNTED_BYTES);
-        let why = if addresses.is_empty() {
+        let why = if self.is_closed {
+            Some("this platform ends".to_owned())
+        } else if addresses.is_empty() {
             Some(format!("no address of {} is known: have it write first, or name its platform", message.to))
         } else if self.waiting >= MTP_QUEUED_MAX || self.bytes + bytes > MTP_QUEUED_BYTES_MAX {
             Some("too many messages to other platforms wait".to_owned())
@@ -130,7 +144,7 @@ impl OutgoingQueues {
             self.fail(message, "too many messages to this platform wait".to_owned(), false);
             return true;
         }
-        let waiting = WaitingPost { deadline: now + DEADLINE, bytes, failed: 0, rounds: 0, why: String::new() };
+        let waiting = WaitingPost { since: now, bytes, failed: 0, rounds: 0, why: String::new() };
         queue.queue.push_back((message, encoding, waiting));
         if queue.queue.len() == 1 && !queue.is_busy {
             self.ready.push_back(lane);
@@ -149,7 +163,7 @@ impl OutgoingQueues {
         let lane = self.next_lane;
         self.next_lane += 1;
         self.by_way.insert(way.clone(), lane);
-        self.lanes.insert(lane, Lane { way, queue: VecDeque::new(), is_busy: false });
+        self.lanes.insert(lane, Lane { way, queue: VecDeque::new(), is_busy: false, failing_since: None });
         lane
     }
 
@@ -162,7 +176,7 @@ impl OutgoingQueues {
                 self.forget_if_idle(lane);
                 continue;
             };
-            if waiting.deadline <= now {
+            if queue.is_over(&waiting, now) {
                 self.ready.push_front(lane);
                 self.give_up(message, waiting, "its time is over");
                 continue;
@@ -179,6 +193,10 @@ impl OutgoingQueues {
         let Post { to, message, encoding, lane, mut waiting } = post;
         let addresses = self.lanes.get_mut(&lane).map_or(0, |queue| {
             queue.is_busy = false;
+            queue.failing_since = match outcome {
+                PostOutcome::Accepted => None,
+                _ => queue.failing_since.or(Some(now)),
+            };
             queue.way.0.len()
         });
         let (why, is_over) = match outcome {
@@ -212,7 +230,8 @@ impl OutgoingQueues {
             waiting.failed = 0;
             waiting.rounds += 1;
             let pause = Duration::from_millis(MTP_PAUSE_MS << waiting.rounds.min(6));
-            if !matches!(self.down.get(&to), Some(until) if *until > now) || now + pause >= waiting.deadline {
+            let is_over = self.lanes.get(&lane).is_none_or(|queue| queue.is_over(&waiting, now + pause));
+            if is_over || !matches!(self.down.get(&to), Some(until) if *until > now) {
                 self.give_up(message, waiting, "");
                 return self.go_on(lane);
             }
@@ -286,8 +305,9 @@ impl OutgoingQueues {
         }
     }
 
-    /// Ends everything: messages that wait, also those of lanes with a POST, become undelivered.
+    /// Ends everything: messages that wait, also those of lanes with a POST, become undelivered, and so do later ones.
     pub fn close(&mut self) {
+        self.is_closed = true;
         let lanes = std::mem::take(&mut self.lanes);
         self.by_way.clear();
         self.ready.clear();
@@ -412,16 +432,20 @@ mod tests {
     }
 
     #[test]
-    fn late_messages_fail_behind_slow_platform() {
+    fn messages_wait_behind_slow_platform() {
         let mut outgoing = OutgoingQueues::default();
         for number in 0..3 {
             outgoing.handle_message(Time::ZERO, message("ann", "bob@jade", &[A], number));
         }
         let slow = outgoing.poll_post(Time::ZERO).expect("a post");
-        let late = Time::ZERO + DEADLINE;
+        let late = Time::ZERO + 2 * DEADLINE;
         outgoing.handle_posted(late, slow, PostOutcome::Accepted);
-        assert!(outgoing.poll_post(late).is_none());
-        assert_eq!(std::iter::from_fn(|| outgoing.poll_undelivered()).count(), 2);
+        let next = outgoing.poll_post(late).expect("the platform accepts messages");
+        outgoing.handle_posted(late, next, PostOutcome::Unanswered("closed".into()));
+        assert!(outgoing.poll_undelivered().is_some(), "it may have arrived");
+        let last = outgoing.poll_post(late + DEADLINE / 2).expect("it is tried");
+        outgoing.handle_posted(late + DEADLINE, last, PostOutcome::Unreached("refused".into()));
+        assert!(outgoing.poll_undelivered().is_some(), "its time is over");
         assert!(outgoing.waiting() == 0 && outgoing.lanes.is_empty());
     }
 
@@ -435,5 +459,7 @@ mod tests {
         assert!(outgoing.poll_undelivered().is_some());
         outgoing.close();
         assert_eq!((outgoing.waiting(), outgoing.undelivered.len()), (0, MTP_QUEUED_EACH_MAX));
+        outgoing.handle_message(Time::ZERO, message("ann", "bob@jade", &[A], 0));
+        assert_eq!((outgoing.waiting(), outgoing.undelivered.len()), (0, MTP_QUEUED_EACH_MAX + 1), "it is closed");
     }
 }

@@ -185,7 +185,7 @@ fn request(
     answers: &mut Answers<'_>,
 ) -> Result<Option<TieRequest>, Misunderstanding> {
     let asked =
-        ServiceRequest::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.platform()))?;
+        ServiceRequest::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, ams.home()))?;
     match TieRequest::read(&asked) {
         None => {}
         Some(Ok((function, of))) => return Ok(Some(TieRequest { asked, function, of })),
@@ -208,7 +208,7 @@ fn request(
 /// Answers a question: a search whose answer equates the question with the objects found.
 //= fipa00037 3.15
 fn query(ams: &mut Ams, asker: &Requester<'_>, answers: &mut Answers<'_>) -> Result<(), Misunderstanding> {
-    let me = frames::agent_identifier(answers.me, ams.platform());
+    let me = frames::agent_identifier(answers.me, ams.home());
     let asked = ServiceRequest::read_question(&*content_of(answers.message)?, &me)?;
     match read_request(ams, asker, &asked, answers.message.sender) {
         Ok(request @ (AmsRequest::Search(_) | AmsRequest::Describe)) => {
@@ -279,8 +279,8 @@ fn search(ams: &Ams, query: AgentQuery) -> Vec<Value> {
     let here = ams.search(&query);
     let left = query.results_max.min(SEARCH_RESULTS_MAX).saturating_sub(here.len());
     let elsewhere = ams.search_elsewhere(&AgentQuery { results_max: left, ..query });
-    let here = here.iter().map(|found| frames::ams_agent_description(found, ams.platform()));
-    here.chain(elsewhere.into_iter().map(|agent| frames::ams_agent_named(agent, ams.platform()))).collect()
+    let here = here.iter().map(|found| frames::ams_agent_description(found, ams.home()));
+    here.chain(elsewhere.into_iter().map(|agent| frames::ams_agent_named(agent, ams.home()))).collect()
 }
 
 fn carry_out(ams: &mut Ams, request: AmsRequest) -> Result<ActionResult, FailureReason> {
@@ -296,6 +296,6 @@ fn carry_out(ams: &mut Ams, request: AmsRequest) -> Result<ActionResult, Failure
             let found = query.map(|query| search(ams, query)).unwrap_or_default();
             Ok(ActionResult::Result(frames::set(found)))
         }
-        AmsRequest::Describe => Ok(ActionResult::Result(frames::ap_description(ams.platform()))),
+        AmsRequest::Describe => Ok(ActionResult::Result(frames::ap_description(ams.home()))),
     }
 }

@@ -174,6 +174,12 @@ pub(super) fn is_answer(message: &AclMessage) -> bool {
     )
 }
 
+/// Returns a set as a sequence: JADE takes a set for a single result.
+fn as_sequence(value: Value) -> Value {
+    let is_set = value.functor().is_some_and(|functor| functor.as_str() == "set") && !value.is_list();
+    if is_set { Value::list(value.args().to_vec()) } else { value }
+}
+
 /// Answers to one message, sent as they are made.
 pub(super) struct Answers<'a> {
     pub message: &'a AclMessage,
@@ -215,10 +221,16 @@ impl Answers<'_> {
             Ok(ActionResult::Done) => self.send(Performative::Inform, [Value::term("done", [action])]),
             Ok(ActionResult::Result(value)) => {
                 let asked = asked.question.as_ref().unwrap_or(&action);
+                let value = if self.asks_from_elsewhere() { as_sequence(value) } else { value };
                 self.send(Performative::Inform, [proposition(asked, value)]);
             }
             Err(reason) => self.send(Performative::Failure, [action, reason.to_value()]),
         }
+    }
+
+    /// Returns true if the asker is an agent of another platform.
+    fn asks_from_elsewhere(&self) -> bool {
+        !self.message.sender.contact().addresses.is_empty()
     }
 
     /// Sets the language of an answer in text, if the question named none.

@@ -93,8 +93,7 @@ fn request(
     now: Time,
     wall_ms: u64,
 ) -> Result<(), Misunderstanding> {
-    let asked =
-        ServiceRequest::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.platform()))?;
+    let asked = ServiceRequest::read(&*content_of(answers.message)?, &frames::agent_identifier(answers.me, df.home()))?;
     match read_request(&asked, question, df.platform(), wall_ms) {
         Ok(request) => {
             answers.agree(&asked);
@@ -184,7 +183,7 @@ fn query(
 ) -> Result<(), Misunderstanding> {
     let asked = ServiceRequest::read_question(
         &*content_of(answers.message)?,
-        &frames::agent_identifier(answers.me, df.platform()),
+        &frames::agent_identifier(answers.me, df.home()),
     )?;
     match read_request(&asked, question, df.platform(), wall_ms) {
         Ok(request @ DfRequest::Search(_)) => {
@@ -205,7 +204,7 @@ fn subscribe(
     now: Time,
     wall_ms: u64,
 ) -> Result<(), Misunderstanding> {
-    let me = frames::agent_identifier(answers.me, df.platform());
+    let me = frames::agent_identifier(answers.me, df.home());
     let asked = ServiceRequest::read_question(&*content_of(answers.message)?, &me)?;
     if asked.function_name() != "search" {
         answers.refuse(&asked, &RequestRefusal::UnsupportedFunction(asked.function));

@@ -2,16 +2,21 @@
 
 use whimbrel_acl::{Aid, Symbol, Value, sym};
 
+use crate::PlatformHome;
 use crate::ams::AgentDescription;
 use crate::df::{DfDescription, ServiceDescription};
 
-/// Returns an agent identifier; `platform` completes the name of a local agent.
+/// Name of FIPA's message transport over HTTP.
+//= fipa00084 3
+pub const HTTP_TRANSPORT: &str = "fipa.mts.mtp.http.std";
+
+/// Returns an agent identifier; `home` completes a local agent.
 //= fipa00023 6.1.1
-pub fn agent_identifier(agent: Aid, platform: Symbol) -> Value {
-    let full = if agent.platform == sym::EMPTY { agent.at(platform) } else { agent };
-    let contact = agent.contact();
+pub fn agent_identifier(agent: Aid, home: PlatformHome) -> Value {
+    let full = home.identify(agent);
+    let contact = full.contact();
     let addresses = contact.addresses.iter().map(|address| Value::from(address.as_str()));
-    let resolvers = contact.resolvers.iter().map(|resolver| agent_identifier(*resolver, platform));
+    let resolvers = contact.resolvers.iter().map(|resolver| agent_identifier(*resolver, home));
     let fields = [
         ("name", Some(Value::from(full.to_string()))),
         ("addresses", sequence_unless_empty(addresses)),
@@ -22,10 +27,10 @@ pub fn agent_identifier(agent: Aid, platform: Symbol) -> Value {
 
 /// Returns a DF entry or template; `lease_ends_ms` in milliseconds since 1970-01-01 UTC, if known.
 //= fipa00023 6.1.2
-pub fn df_agent_description(description: &DfDescription, lease_ends_ms: Option<u64>, platform: Symbol) -> Value {
+pub fn df_agent_description(description: &DfDescription, lease_ends_ms: Option<u64>, home: PlatformHome) -> Value {
     let lease_time = lease_ends_ms.map(|ms| Value::term("datetime", [integer(ms)]));
     let fields = [
-        ("name", description.agent.map(|agent| agent_identifier(agent, platform))),
+        ("name", description.agent.map(|agent| agent_identifier(agent, home))),
         ("services", set_unless_empty(description.services.iter().map(service_description))),
         ("protocols", names(&description.protocols)),
         ("ontologies", names(&description.ontologies)),
@@ -55,9 +60,9 @@ pub fn service_description(service: &ServiceDescription) -> Value {
 
 /// Returns an AMS entry.
 //= fipa00023 6.1.5
-pub fn ams_agent_description(description: &AgentDescription, platform: Symbol) -> Value {
+pub fn ams_agent_description(description: &AgentDescription, home: PlatformHome) -> Value {
     let fields = [
-        ("name", Some(agent_identifier(description.aid, platform))),
+        ("name", Some(agent_identifier(description.aid, home))),
         ("ownership", name_unless_empty(description.owner)),
         ("state", Some(Value::atom(description.state.as_str()))),
     ];
@@ -66,14 +71,19 @@ pub fn ams_agent_description(description: &AgentDescription, platform: Symbol) -
 
 /// Returns the AMS entry of an agent of another node; only that node knows more.
 //= fipa00023 6.1.5
-pub fn ams_agent_named(agent: Aid, platform: Symbol) -> Value {
-    record("ams-agent-description", [("name", Some(agent_identifier(agent, platform)))])
+pub fn ams_agent_named(agent: Aid, home: PlatformHome) -> Value {
+    record("ams-agent-description", [("name", Some(agent_identifier(agent, home)))])
 }
 
 /// Returns the description of the platform.
 //= fipa00023 6.1.6
-pub fn ap_description(platform: Symbol) -> Value {
-    record("ap-description", [("name", Some(Value::atom(platform)))])
+pub fn ap_description(home: PlatformHome) -> Value {
+    let addresses = sequence_unless_empty(home.addresses().iter().map(|address| Value::from(address.as_str())));
+    let name = || Some(Value::atom(HTTP_TRANSPORT));
+    let service =
+        addresses.map(|it| record("ap-service", [("name", name()), ("type", name()), ("addresses", Some(it))]));
+    let fields = [("name", Some(Value::atom(home.platform()))), ("ap-services", set_unless_empty(service.into_iter()))];
+    record("ap-description", fields)
 }
 
 /// Returns a set, as the term `set(...)`; the atom `set` if it is empty.

@@ -49,7 +49,7 @@ use crate::limits::{AGENTS_MAX, SEARCH_RESULTS_MAX};
 use crate::policy::Policy;
 use crate::route::NodeId;
 use crate::services::CreateError;
-use crate::{EndReason, Time, growth};
+use crate::{EndReason, PlatformHome, Time, growth};
 
 /// Node of agents that are on their way from one node to another.
 const NOWHERE: NodeId = NodeId(u32::MAX);
@@ -201,7 +201,7 @@ pub struct AgentModification {
 /// Agent management system of one platform; see the [module](self).
 #[derive(Debug)]
 pub struct Ams {
-    platform: Symbol,
+    home: PlatformHome,
     records: Records,
     elsewhere: Elsewhere,
     ties: AllTies,
@@ -222,7 +222,7 @@ impl Ams {
     /// Returns an AMS without agents, for the platform of this name.
     pub fn new(platform: impl Into<Symbol>) -> Self {
         Self {
-            platform: platform.into(),
+            home: PlatformHome::new(platform),
             records: Records::default(),
             elsewhere: Elsewhere::default(),
             ties: AllTies::default(),
@@ -237,9 +237,19 @@ impl Ams {
         }
     }
 
+    /// Returns the platform's name, and the addresses of its message transport.
+    pub fn home(&self) -> PlatformHome {
+        self.home
+    }
+
+    /// Sets the addresses at which other platforms reach this one.
+    pub fn set_addresses(&mut self, addresses: Vec<String>) {
+        self.home = self.home.at(addresses);
+    }
+
     /// Returns the platform's name.
     pub fn platform(&self) -> Symbol {
-        self.platform
+        self.home.platform()
     }
 
     /// Sets if changes are kept for [`Ams::poll_change`]. At first they are not.
@@ -570,7 +580,7 @@ impl Ams {
             let found = self.elsewhere.first_fitting(query.results_max, &query.name, query.kind);
             found.into_iter().map(Name::symbol).collect()
         };
-        names.into_iter().map(|name| Aid::new(name, self.platform)).collect()
+        names.into_iter().map(|name| Aid::new(name, self.home.platform())).collect()
     }
 
     /// Returns the society's agents in order of creation, without the platform's own and those that are ending.
@@ -591,7 +601,7 @@ impl Ams {
 
     /// Returns the whole state between two inputs, once all commands are carried out.
     pub fn snapshot(&self) -> AmsSnapshot {
-        AmsSnapshot { platform: self.platform, records: self.records.iter().copied().collect() }
+        AmsSnapshot { platform: self.home.platform(), records: self.records.iter().copied().collect() }
     }
 
     /// Restores an AMS from its snapshot.
@@ -762,7 +772,7 @@ impl Ams {
 
     /// Returns the local name, if `aid` is of this platform.
     fn local_name(&self, aid: Aid) -> Option<Symbol> {
-        (aid.platform == sym::EMPTY || aid.platform == self.platform).then_some(aid.name)
+        (aid.platform == sym::EMPTY || aid.platform == self.home.platform()).then_some(aid.name)
     }
 
     fn record(&self, agent: Aid) -> Option<&AgentRecord> {
@@ -780,7 +790,7 @@ impl Ams {
     }
 
     fn description(&self, record: &AgentRecord) -> AgentDescription {
-        let aid = record.aid.at(self.platform);
+        let aid = record.aid.at(self.home.platform());
         let AgentRecord { owner, state, kind, created, ending, .. } = *record;
         let before = self.before.get(&aid.name).copied().unwrap_or_default();
         AgentDescription { aid, owner, state, kind, created, before, ending }

@@ -36,9 +36,9 @@ pub use self::description::{DfDescription, ServiceDescription};
 use self::index::{Index, Number, keys};
 pub use self::subscriptions::{NoticeForm, Subscription};
 use self::subscriptions::{Subscriptions, provider};
-use crate::Time;
 use crate::agent_management::{finding, frames};
 use crate::limits::{DF_NOTICE_BYTES, DF_SERVICES_PER_AGENT_MAX, DF_SUBSCRIPTIONS_PER_AGENT_MAX, SEARCH_RESULTS_MAX};
+use crate::{PlatformHome, Time};
 
 /// Search in the DF, with the number of results that are wanted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -154,7 +154,7 @@ struct DfEntry {
 /// Directory facilitator of one platform; see the [module](self).
 #[derive(Debug)]
 pub struct Df {
-    platform: Symbol,
+    home: PlatformHome,
     entries: BTreeMap<Number, DfEntry>,
     next: Number,
     by_agent: FxHashMap<Aid, Number>,
@@ -172,7 +172,7 @@ impl Df {
     /// Returns a DF without entries, for the platform of this name.
     pub fn new(platform: impl Into<Symbol>) -> Self {
         Self {
-            platform: platform.into(),
+            home: PlatformHome::new(platform),
             entries: BTreeMap::new(),
             next: 0,
             by_agent: FxHashMap::default(),
@@ -186,9 +186,19 @@ impl Df {
         }
     }
 
+    /// Returns the platform's name, and the addresses of its message transport.
+    pub fn home(&self) -> PlatformHome {
+        self.home
+    }
+
+    /// Sets the addresses at which other platforms reach this one.
+    pub fn set_addresses(&mut self, addresses: Vec<String>) {
+        self.home = self.home.at(addresses);
+    }
+
     /// Returns the platform's name.
     pub fn platform(&self) -> Symbol {
-        self.platform
+        self.home.platform()
     }
 
     /// Sets if changes are kept for [`Df::poll_change`]. At first they are not.
@@ -489,14 +499,14 @@ impl Df {
     pub fn frame_of(&self, description: &DfDescription) -> Value {
         match description.agent.and_then(|agent| self.entry(agent)) {
             Some(entry) => self.describe(entry),
-            None => frames::df_agent_description(description, None, self.platform),
+            None => frames::df_agent_description(description, None, self.home),
         }
     }
 
     /// Returns the whole state between two inputs, once all messages are taken.
     pub fn snapshot(&self) -> DfSnapshot {
         DfSnapshot {
-            platform: self.platform,
+            platform: self.home.platform(),
             entries: self.entries.values().cloned().collect(),
             subscriptions: self.subscriptions.iter().cloned().collect(),
         }
@@ -515,13 +525,13 @@ impl Df {
 
     /// Returns the agent without its platform, if that is this one.
     fn local(&self, agent: Aid) -> Aid {
-        if agent.platform == self.platform { agent.at(sym::EMPTY) } else { agent }
+        if agent.platform == self.home.platform() { agent.at(sym::EMPTY) } else { agent }
     }
 
     /// Returns the template, its agent without this platform.
     fn localized<'t>(&self, template: &'t DfDescription) -> Cow<'t, DfDescription> {
         match template.agent {
-            Some(agent) if agent.platform == self.platform => {
+            Some(agent) if agent.platform == self.home.platform() => {
                 Cow::Owned(DfDescription { agent: Some(self.local(agent)), ..template.clone() })
             }
             _ => Cow::Borrowed(template),
@@ -604,7 +614,7 @@ impl Df {
                     messages.push(fipa_notice(inform, action, vec![self.describe(new)]));
                 }
                 (NoticeForm::Fipa { inform, action }, _) if before.is_some() && after.is_none() => {
-                    let gone = frames::df_agent_description(&DfDescription::of(agent), None, self.platform);
+                    let gone = frames::df_agent_description(&DfDescription::of(agent), None, self.home);
                     messages.push(fipa_notice(inform, action, vec![gone]));
                 }
                 _ => {}
@@ -616,7 +626,7 @@ impl Df {
     fn describe(&self, entry: &DfEntry) -> Value {
         let lease_ends_ms = self.start_wall_ms.filter(|_| entry.expires < Time::NEVER);
         let lease_ends_ms = lease_ends_ms.map(|start| start.saturating_add(entry.expires.as_ms()));
-        frames::df_agent_description(&entry.description, lease_ends_ms, self.platform)
+        frames::df_agent_description(&entry.description, lease_ends_ms, self.home)
     }
 }
 

@@ -26,7 +26,7 @@ pub const MTP_QUEUED_BYTES_MAX: usize = 256 << 20;
 pub const MTP_LANES: u64 = 4;
 /// Addresses of one agent that are tried, in their order.
 pub const MTP_ADDRESSES_MAX: usize = 8;
-/// Time in which a message must have been sent to another platform; then it fails (milliseconds).
+/// Time for which messages wait for a platform that cannot be reached; then they fail (milliseconds).
 pub const MTP_DEADLINE_MS: u64 = 10_000;
 /// Pause after all addresses of an agent failed (milliseconds); it doubles each time.
 pub const MTP_PAUSE_MS: u64 = 100;

@@ -438,6 +438,13 @@ fn ams_finds_and_changes_agents() {
         assert_eq!(missing[1], "failure [ACTION,not-registered]");
         let platform = amy.ask(sim, "ams", Value::atom("get-description"));
         assert_eq!(platform[1], "inform [result(ACTION,ap-description{name: home})]");
+        sim.with_ams(|ams| ams.set_addresses(vec!["http://h:1/acc".to_owned()]));
+        let platform = amy.ask(sim, "ams", Value::atom("get-description"));
+        let service = "{name: fipa.mts.mtp.http.std,type: fipa.mts.mtp.http.std,addresses: [\"http://h:1/acc\"]}";
+        assert!(platform[1].contains(service), "{}", platform[1]);
+        let found = amy.ask(sim, "ams", Value::term("search", [ams_entry("amy", &[])]));
+        assert!(found[1].contains("addresses: [\"http://h:1/acc\"]"), "{}", found[1]);
+        sim.with_ams(|ams| ams.set_addresses(Vec::new()));
         let register = amy.ask(sim, "ams", Value::term("register", [ams_entry("amy", &[])]));
         assert_eq!(register[1], "failure [ACTION,already-registered]");
     });

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use whimbrel_acl::{Envelope, Symbol};
-use whimbrel_gateway::doors::mtp::{MtpConfig, MtpDoor};
+use whimbrel_gateway::doors::mtp::MtpConfig;
+pub use whimbrel_gateway::doors::mtp::MtpDoor;
 pub use whimbrel_interop::mtp::HttpAddress;
 use whimbrel_interop::mtp::{HomePlatform, MessagePort};
 use whimbrel_platform::Services;

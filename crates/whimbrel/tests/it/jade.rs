@@ -1,4 +1,4 @@
-//! A JADE platform in a process of its own, and a society here, over HTTP.
+//! Messages over HTTP: a society with a JADE platform in a process of its own, and with another platform here.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use whimbrel::agents::{LogLevel, Output};
-use whimbrel::doors::mtp::{self, MtpOptions};
+use whimbrel::doors::mtp::{self, MtpDoor, MtpOptions};
 use whimbrel::node::Notes;
 use whimbrel::prelude::*;
-use whimbrel_acl::Contact;
+use whimbrel_acl::{Contact, Encoding, Envelope};
+use whimbrel_interop::mtp::{HomePlatform, write_post};
 use whimbrel_testkit::Scratch;
 
 /// If this is set and not empty, the test fails without JADE; otherwise it says that it does nothing.
@@ -201,6 +202,9 @@ fn jade_and_society_work_together() {
     platform.spawn("one", InformCounter(Arc::clone(&one))).expect("free");
     platform.spawn("two", InformCounter(Arc::clone(&two))).expect("free");
     description_is_served(&here);
+    jade.command(&["add", &here]);
+    let names = "ada@bees, ams@bees, bruno@bees, buyer@bees, df@bees, dora@bees, echo@bees, one@bees, two@bees";
+    assert_eq!(jade.line(), format!("added [{names}] at {here}"), "as JADE's RMA does");
     requests_are_answered(&mut jade, &platform, &here);
     failures_come_back(&mut jade, &platform, &here);
     jade.command(&["tell", "INFORM", "x", "one@bees", &here, "two@bees", &here]);
@@ -264,8 +268,135 @@ fn contract_nets_complete(jade: &mut JadeProcess, platform: &Platform, here: &st
     assert_eq!(jade.line(), "bidder works");
 }
 
+/// Number of requests in each direction: enough for a test, or what measurements say.
+fn flood_size() -> usize {
+    std::env::var("WHIMBREL_JADE_FLOOD").ok().and_then(|text| text.parse().ok()).unwrap_or(500)
+}
+
+/// A platform with a message transport that may connect to these peers.
+fn with_transport(name: &str, port: u16, scratch: &Scratch, peers: &[String]) -> (Platform, MtpDoor) {
+    let policy = whimbrel::policy::open(&scratch.path().join("policy.toml")).expect("a policy");
+    let platform = Platform::builder().name(name).policy(policy).output(JadeLines::default()).build();
+    let peers = peers.iter().map(|peer| peer.parse().expect("a peer")).collect();
+    let options = MtpOptions { listen: Some(format!("127.0.0.1:{port}")), address: None, peers };
+    let door = mtp::open(&options, &platform, &Notes::new(true, |_| (), |_| ())).expect("it opens");
+    (platform, door.expect("it was asked for"))
+}
+
+#[test]
+fn platforms_exchange_requests() {
+    let scratch = Scratch::with(&[("policy.toml", POLICY)]);
+    let (nobody, near_port, far_port) = (free_port(), free_port(), free_port());
+    let peer = |name: &str, port: u16| format!("{name}=http://127.0.0.1:{port}/acc");
+    // Nobody listens at the first address.
+    let (near, near_door) = with_transport("near", near_port, &scratch, &[peer("far", nobody), peer("far", far_port)]);
+    let (far, far_door) = with_transport("far", far_port, &scratch, &[peer("near", near_port)]);
+    far.spawn("echo", RequestEcho).expect("free");
+    let echo = Aid::new("echo", "far");
+    let values = [
+        Value::from("é世 \"q\""),
+        Value::Int(7),
+        Value::Num(0.5),
+        Value::term("price", [Value::atom("fence"), Value::Int(40)]),
+        Value::list([Value::Nil, Value::from("x")]),
+        Value::from(vec![0xff, 0]),
+    ];
+    for value in values {
+        let answer = near.ask(echo, Performative::Request, value.clone()).expect("an answer");
+        assert_eq!(format!("{:?}", answer.content), format!("{value:?}"));
+    }
+    let (count, informed, began) = (flood_size(), Arc::<AtomicUsize>::default(), Instant::now());
+    near.spawn("flood", RequestFlood { to: echo, count, informed: Arc::clone(&informed) }).expect("free");
+    until("all are answered", || informed.load(Ordering::Relaxed) == count);
+    eprintln!("Whimbrel to Whimbrel and back: {count} in {} ms", began.elapsed().as_millis());
+    for platform in [&near, &far] {
+        platform.wait_idle_for(PATIENCE);
+        platform.counters().check().expect("no message is lost");
+    }
+    mtp::close(Some(near_door));
+    mtp::close(Some(far_door));
+}
+
+/// Sends bytes on a connection of their own, and returns the status line of the answer.
+fn status_of(port: u16, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.write_all(request).expect("sent");
+    let mut answer = String::new();
+    BufReader::new(stream).read_line(&mut answer).expect("text");
+    answer.trim_end().to_owned()
+}
+
+/// The body of a post to `bob@far`, and its type.
+fn post_of(sender: Aid) -> (String, String) {
+    let (to, address) = (Aid::new("bob", "far"), "http://127.0.0.1:1/acc".to_owned());
+    let message = AclMessage::new(Performative::Inform, sender, to, "x");
+    let message = Envelope { to, body: MessageBody::Owned(Box::new(message)) };
+    let home = HomePlatform { name: "near".into(), address };
+    let post = write_post(&home, &message, Encoding::String, 0).expect("it can be written");
+    (post.content_type, String::from_utf8(post.bytes).expect("text"))
+}
+
+#[test]
+fn posts_are_judged_by_their_answers() {
+    let scratch = Scratch::with(&[("policy.toml", POLICY)]);
+    let port = free_port();
+    let (far, _door) = with_transport("far", port, &scratch, &[]);
+    let counter = Arc::<AtomicUsize>::default();
+    far.spawn("bob", InformCounter(Arc::clone(&counter))).expect("free");
+    let (kind, body) = post_of(Aid::local("ann"));
+    let (length, close) = (body.len(), "Connection: close\r\n");
+    let good = [
+        format!(
+            "POST /acc HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{close}\r\n{body}"
+        ),
+        format!(
+            "POST http://x:1/any HTTP/1.1\r\nhost: x\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\n{close}\r\n{body}"
+        ),
+        format!("POST /acc HTTP/1.0\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}"),
+        format!(
+            "POST /acc HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nTransfer-Encoding: chunked\r\n{close}\r\n{length:x}\r\n{body}\r\n0\r\n\r\n"
+        ),
+    ];
+    for request in &good {
+        assert!(status_of(port, request.as_bytes()).ends_with(" 200 OK"), "{request}");
+    }
+    until("all have arrived", || counter.load(Ordering::Relaxed) == good.len());
+    let (_, forged) = post_of(Aid::new("eve", "far"));
+    for (kind, body, status) in [
+        ("text/plain", body.as_str(), " 406 Not Acceptable"),
+        (kind.as_str(), "--\r\n", " 406 Not Acceptable"),
+        (kind.as_str(), forged.as_str(), " 406 Not Acceptable"),
+        (kind.as_str(), &body.replace("bob@far", "bob@farther"), " 406 Not Acceptable"),
+    ] {
+        let length = body.len();
+        let request =
+            format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}");
+        assert!(status_of(port, request.as_bytes()).ends_with(status), "{request}");
+    }
+    let long = "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n";
+    assert!(status_of(port, long.as_bytes()).contains(" 413 "));
+    assert!(status_of(port, b"DELETE / HTTP/1.1\r\nHost: x\r\n\r\n").contains(" 405 "));
+    assert_eq!(far.counters_now().came, good.len() as u64);
+}
+
+#[test]
+fn private_addresses_are_refused() {
+    let scratch = Scratch::with(&[("policy.toml", POLICY)]);
+    let (near_port, far_port) = (free_port(), free_port());
+    let peer = format!("far=http://127.0.0.1:{far_port}/acc");
+    let (near, _near_door) = with_transport("near", near_port, &scratch, &[peer]);
+    let (far, _far_door) = with_transport("far", far_port, &scratch, &[]);
+    far.spawn("echo", RequestEcho).expect("free");
+    let echo = Aid::new("echo", "far");
+    near.send(AclMessage::new(Performative::Request, Aid::local("ann"), echo, "x"));
+    // The far platform may not connect to this machine.
+    until("the answer has failed", || far.counters_now().dead == 1);
+    let letter = far.dead_letters().into_iter().next().expect("a dead letter");
+    assert_eq!((letter.to, letter.body.performative), (Aid::new("ann", "near"), Performative::Inform));
+}
+
 fn floods_arrive(jade: &mut JadeProcess, platform: &Platform, here: &str) {
-    let count = std::env::var("WHIMBREL_JADE_FLOOD").ok().and_then(|text| text.parse().ok()).unwrap_or(500);
+    let count = flood_size();
     jade.command(&["flood", &count.to_string(), "echo@bees", here]);
     let line = jade.line();
     assert!(line.starts_with(&format!("flood {count} in ")), "{line}");

@@ -11,6 +11,7 @@ use whimbrel_interop::mtp::{HttpAddress, HttpReply, Post, PostBody, PostOutcome,
 use whimbrel_platform::limits::{MTP_ANSWER_PATIENCE_MS, MTP_CONNECT_PATIENCE_MS, MTP_REUSE_MS};
 
 use super::MtpState;
+use crate::outbound::OutboundError;
 use crate::server::closed;
 
 const CONNECT_PATIENCE: Duration = Duration::from_millis(MTP_CONNECT_PATIENCE_MS);
@@ -139,6 +140,8 @@ impl MtpState {
         }
         let mut stream = match self.rules.connect(&post.to.host, post.to.port, CONNECT_PATIENCE).await {
             Ok(stream) => stream,
+            // No rule will permit it in a moment.
+            Err(error @ OutboundError::Private { .. }) => return PostOutcome::Refused(error.to_string()),
             Err(error) => return PostOutcome::Unreached(error.to_string()),
         };
         match timeout(ANSWER_PATIENCE, stream.write_all(&request)).await {
