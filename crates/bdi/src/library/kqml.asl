@@ -94,16 +94,26 @@
    : not .list(Content) & .add_nested_source(Content, Sender, Event)
    <- .signal({ +NS::Event }, type_signal).
 
-// All other failures, and performatives without a plan.
+// All other failures, and performatives without a plan. The sender of a request in a conversation is told, as FIPA00037
+// wants it.
 @kqml_error
--!kqml_received(_, _, _, _)[error(Error), error_msg(Message)]
-   <- .print("Communication error -- ", Error, ": ", Message).
+-!kqml_received(Sender, Performative, _, _)[error(Error), error_msg(Message)|Parameters]
+   <- .print("Communication error -- ", Error, ": ", Message);
+      if (Performative == request & .member(conversation(C), Parameters) & .member(reply_with(Id), Parameters)) {
+         if (Error == no_applicable | Error == no_relevant) {
+            .send(Sender, not_understood, "there is no plan for it", [conversation(C), in_reply_to(Id)])
+         } else {
+            .send(Sender, failure, Message, [conversation(C), in_reply_to(Id)])
+         }
+      }.
 
 // FIPA's names for performatives that have other names in KQML.
 @fipa_inform
 +!kqml_received(Sender, inform, Content, Id) <- !kqml_received(Sender, tell, Content, Id).
 @fipa_request
-+!kqml_received(Sender, request, Content, Id) <- !kqml_received(Sender, achieve, Content, Id).
++!kqml_received(Sender, request, Content, Id)
+   : .literal(Content) | .list(Content)
+   <- !kqml_received(Sender, achieve, Content, Id).
 @fipa_cancel
 +!kqml_received(Sender, cancel, Content, Id) <- !kqml_received(Sender, unachieve, Content, Id).
 @fipa_query_ref

@@ -18,3 +18,4 @@
 +!kqml_received(Client, request, "sing", Id) <- .send(Client, refuse, "I sell tea", Id).
 +!kqml_received(Client, cancel, _, Id) <- .send(Client, inform, "stopped", Id).
 +!kqml_received(Client, request, price(What), Id) <- .send(Client, inform, price(What, 5), Id).
++!kqml_received(Client, request, "break", Id) <- .fail.

@@ -1,5 +1,6 @@
 //! A running node over HTTP: requests, watches, acts and refusals.
 
+mod a2a;
 mod everywhere;
 mod hostile;
 mod https;

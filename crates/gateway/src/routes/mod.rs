@@ -23,6 +23,7 @@ use whimbrel_platform::limits::HTTP_BODY_BYTES_MAX;
 
 use crate::access::Role;
 use crate::console;
+use crate::doors;
 use crate::server::{ClientAddress, TokenRole};
 use crate::shared::GatewayState;
 use crate::visitors::VisitorPlace;
@@ -36,6 +37,7 @@ pub(crate) fn router(shared: Arc<GatewayState>) -> Router {
     let routed =
         table::routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
     routed
+        .merge(doors::a2a::routes())
         .method_not_allowed_fallback(otherwise)
         .fallback(elsewhere)
         .layer(DefaultBodyLimit::max(HTTP_BODY_BYTES_MAX))

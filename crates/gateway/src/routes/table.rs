@@ -6,7 +6,6 @@ use axum::routing::{MethodRouter, delete, get, post, put};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::{acts, looks, sockets};
-use crate::doors::a2a;
 use crate::health::HealthReport;
 use crate::shared::GatewayState;
 use whimbrel_operator::{AgentInfo, ConversationsFound, EntryWanted, Sending, Spawning};
@@ -304,16 +303,6 @@ fn beside() -> Vec<HttpRoute> {
         HttpRoute::of("get", "/session", get(sockets::session), "Session protocol, for programs with agents.")
             .for_greeted()
             .tells(RouteAnswer::Socket(crate::sessions::SUBPROTOCOL)),
-        HttpRoute::of("get", "/.well-known/agent-card.json", get(a2a::root_card), "Card of the host for A2A.")
-            .for_anybody(),
-        HttpRoute::of("get", "/a2a/{*path}", get(a2a::serve), "Cards and tasks of published agents (`--a2a`).")
-            .for_anybody(),
-        HttpRoute::of("post", "/a2a/{*path}", post(a2a::serve), "Operations of A2A, in JSON-RPC and REST.")
-            .for_anybody()
-            .tells(RouteAnswer::AnyJson),
-        HttpRoute::of("delete", "/a2a/{*path}", delete(a2a::serve), "Operations of A2A in REST that delete.")
-            .for_anybody()
-            .tells(RouteAnswer::AnyJson),
         HttpRoute::of("get", "/health", get(looks::health), "Health of the node; 503 if it has faults.")
             .for_anybody()
             .tells(RouteAnswer::Judgement(SchemaGenerator::subschema_for::<HealthReport>)),

@@ -78,8 +78,11 @@ fn read_part(json: Json) -> Result<A2aPart, A2aError> {
 }
 
 fn read_file(mut file: JsonObject) -> Result<A2aPart, A2aError> {
-    let (bytes, uri) = (text(&mut file, "bytes")?, text(&mut file, "uri")?);
-    let content = match (bytes, uri) {
+    let mut said = |key: &str| match file.remove(key) {
+        Some(Json::String(text)) => Some(text),
+        _ => None,
+    };
+    let content = match (said("bytes"), said("uri")) {
         (Some(bytes), None) => {
             PartContent::Raw(read_base64(&bytes).ok_or_else(|| A2aError::invalid("`bytes` is no base64"))?)
         }

@@ -1,9 +1,10 @@
 //! A2A: ACL messages come through the extension without loss.
 
 use proptest::prelude::*;
+use serde_json::Value as Json;
 use whimbrel_acl::{AclMessage, Encoding, Performative, Value};
 use whimbrel_interop::a2a::acl::{self, ACL_EXTENSION, AclExtension, MOSAICO_EXTENSION};
-use whimbrel_interop::a2a::{A2aMessage, MessageRole, shape03};
+use whimbrel_interop::a2a::{A2aMessage, A2aTask, MessageRole, Operation, TaskUpdate, read_rest, read_rpc, shape03};
 use whimbrel_testkit::generators;
 
 fn carried(message: &AclMessage, extension: AclExtension) -> A2aMessage {
@@ -92,4 +93,42 @@ fn new_names_of_clients_are_bounded() {
     drop(allowance);
     assert!(acl::read(&message).is_ok());
     assert!(ACL_EXTENSION.starts_with("urn:"));
+}
+
+/// Says an operation in a few words.
+fn named(operation: &Operation) -> String {
+    match operation {
+        Operation::Send { params, streams } => {
+            let verb = if *streams { "stream" } else { "send" };
+            let task = params.message.task_id.as_ref().map_or_else(String::new, |task| format!(" to {task}"));
+            format!("{verb} {}{task}", params.message.message_id)
+        }
+        Operation::GetTask { id, .. } => format!("get {id}"),
+        Operation::CancelTask { id } => format!("cancel {id}"),
+        Operation::Subscribe { id } => format!("subscribe {id}"),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn exchanges_of_official_sdks_are_read() {
+    let text = include_str!("../../../../conformance/a2a/exchanges.json");
+    let vectors: Json = serde_json::from_str(text).expect("JSON");
+    for request in vectors["requests"].as_array().expect("requests") {
+        let (path, version) = (request["path"].as_str().expect("a path"), request["version"].as_str());
+        let body = if request["body"].is_null() { Vec::new() } else { request["body"].to_string().into_bytes() };
+        let operation = match path {
+            "" => read_rpc(&body, version).operation,
+            path => read_rest(request["method"].as_str().expect("a method"), path, None, &body),
+        };
+        let operation = operation.unwrap_or_else(|error| panic!("{error}: {request}"));
+        assert_eq!(named(&operation), request["operation"], "{request}");
+    }
+    for answer in vectors["answers"].as_array().expect("answers") {
+        let again = match answer.get("id") {
+            Some(_) => serde_json::to_value(serde_json::from_value::<A2aTask>(answer.clone()).expect("a task")),
+            None => serde_json::to_value(serde_json::from_value::<TaskUpdate>(answer.clone()).expect("an update")),
+        };
+        assert_eq!(again.expect("it is written"), *answer);
+    }
 }

@@ -1,5 +1,7 @@
 //! Replays the seeds of the fuzzers, and the inputs that once failed.
 
+#[path = "../../../../fuzz/src/a2a.rs"]
+mod a2a;
 #[path = "../../../../fuzz/src/mtp.rs"]
 mod mtp;
 #[path = "../../../../fuzz/src/replay.rs"]
@@ -16,4 +18,14 @@ fn posts_are_replayed() {
 #[test]
 fn changed_posts_do_no_harm() {
     change(&mtp::seeds(), 500, mtp::mtp_post);
+}
+
+#[test]
+fn a2a_requests_are_replayed() {
+    replay("a2a_requests", a2a::a2a_requests);
+}
+
+#[test]
+fn changed_a2a_requests_do_no_harm() {
+    change(&a2a::seeds(), 300, a2a::a2a_requests);
 }

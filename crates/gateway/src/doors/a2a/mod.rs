@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use axum::Router;
+use axum::routing::{any, get};
 use ring::rand::{SecureRandom, SystemRandom};
 use rustc_hash::FxHashMap;
 use tokio::runtime::Handle;
@@ -27,12 +29,19 @@ use whimbrel_platform::policy::Pattern;
 use whimbrel_platform::services::CreateError;
 
 use self::clients::ClientTokens;
-pub(crate) use self::request::{root_card, serve};
+use crate::shared::GatewayState;
 
 /// Longest pause between two looks at the timers.
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Names tried for an agent that stands for a client, if others have the first.
 const NAMES_TRIED_MAX: u32 = 16;
+
+/// Returns the routes of A2A. They are not in the OpenAPI document: A2A has documents of its own.
+pub(crate) fn routes() -> Router<Arc<GatewayState>> {
+    Router::new()
+        .route("/.well-known/agent-card.json", get(request::root_card))
+        .route("/a2a/{*path}", any(request::serve))
+}
 
 /// Configuration of the door.
 pub struct A2aConfig {

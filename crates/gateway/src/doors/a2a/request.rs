@@ -57,7 +57,7 @@ struct ClientRequest<'a> {
 }
 
 /// Answers a request below `/a2a/`.
-pub(crate) async fn serve(
+pub(super) async fn serve(
     state: State,
     Extension(ClientAddress(from)): Extension<ClientAddress>,
     Extension(TokenRole(role)): Extension<TokenRole>,
@@ -105,7 +105,7 @@ pub(crate) async fn serve(
 }
 
 /// Answers with the card at the usual place of a host: that of the only published agent, or of the host.
-pub(crate) async fn root_card(state: State, headers: HeaderMap) -> Response<Body> {
+pub(super) async fn root_card(state: State, headers: HeaderMap) -> Response<Body> {
     let agent = state.a2a.as_ref().and_then(|door| Some((door, door.agent(door.only_agent().unwrap_or(HOST_AGENT))?)));
     let Some((door, agent)) = agent else { return AnswerForm::Rest.refusal(&nothing()) };
     let version = headers.get(VERSION).and_then(|version| version.to_str().ok());
@@ -223,7 +223,6 @@ impl ClientRequest<'_> {
         }
         let (services, name) = (self.door.society.services(), self.agent.name.as_str());
         if services.verdict(self.client.principal, Action::Send, name) == Verdict::Denied {
-            self.state.refuse(RefusalReason::Forbidden, self.from, &format!("a2a send {name}"));
             let text = format!("the policy forbids to write to {name}");
             return Err(A2aError::new(A2aErrorKind::Forbidden, text));
         }
