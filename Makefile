@@ -21,6 +21,8 @@ GUESTS := $(foreach agent,counter-rust keeper-rust retriever-rust searcher-rust 
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
           examples/library-search/searcher.wasm examples/library-search/collections/written
 JADE := .cache/jade/jade-4.3.jar
+SPADE := .cache/spade/ready
+PROSODY_NEEDS := lua5.4 lua-expat lua-filesystem lua-sec lua-socket
 TREE_SITTER_VERSION := 0.26.1
 TREE_SITTER := .cache/tree-sitter-$(TREE_SITTER_VERSION)
 TREE_SITTER_CLI_VERSION := 0.27.1
@@ -139,13 +141,13 @@ doc-test: | rust ## Examples in the documentation of the crates
 
 # Browsers and nodes often wait for each other, and what these checks compile is nobody's input.
 .PHONY: checks-beside-browsers
-checks-beside-browsers: $(TESTED) ## `sdk-test`, `console-test` and `site-test`, while `small-check` and `doc-test` run with the lowest priority
-	@nice -n 19 $(MAKE) small-check doc-test & checks=$$!; trap 'kill $$checks 2>/dev/null || true' EXIT; \
+checks-beside-browsers: $(TESTED) ## `sdk-test`, `console-test` and `site-test`, while `small-check` and `doc-test` run, and peers are installed, with the lowest priority
+	@nice -n 19 $(MAKE) small-check doc-test jade spade & checks=$$!; trap 'kill $$checks 2>/dev/null || true' EXIT; \
 	  $(MAKE) sdk-test console-test site-test && wait $$checks
 
 .PHONY: unit
-unit: guests | rust nats jade ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@WHIMBREL_JADE_REQUIRED=$$([ ! -e '$(JADE)' ] || echo 1) WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
+unit: guests | rust nats jade spade ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
+	@WHIMBREL_JADE_REQUIRED=$$([ ! -e '$(JADE)' ] || echo 1) WHIMBREL_SPADE_REQUIRED=$$([ ! -e '$(SPADE)' ] || echo 1) WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
 	  $(CARGO) $(LINTED) xtask test
 
 .PHONY: guest-test
@@ -484,6 +486,19 @@ $(NATS_SERVER): | python
 	@touch $@
 
 # Its programs are compiled by the test that runs them.
+# Prosody is unpacked rather than installed: Debian's package would start a server at each boot. It knows its files by
+# their places.
+.PHONY: spade
+spade: | python ## SPADE and the XMPP server Prosody, with which messages over XMPP are tested, into .cache; without them that test is left out
+	@[ -e '$(SPADE)' ] || { echo "installing SPADE and Prosody into .cache" && \
+	  $(PYTHON) -m venv --clear .cache/spade && \
+	  .cache/spade/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers/messaging/spade/requirements.txt && \
+	  { dpkg -s $(PROSODY_NEEDS) >/dev/null 2>&1 || apt-get install --quiet=2 --yes --no-install-recommends $(PROSODY_NEEDS); } >/dev/null && \
+	  rm -rf .cache/prosody && mkdir -p .cache/prosody && (cd .cache/prosody && apt-get download -o APT::Sandbox::User=root --quiet=2 prosody && dpkg-deb -x prosody_*.deb .) && \
+	  sed -i "s#'/usr/lib/#'$(CURDIR)/.cache/prosody/usr/lib/#g" .cache/prosody/usr/bin/prosody && \
+	  touch '$(SPADE)'; } || \
+	  echo "SPADE and Prosody cannot be installed here: what is tested with them is left out"
+
 .PHONY: jade
 jade: ## JADE, with which messages between platforms are tested, by Maven, into .cache; without it that test is left out
 	@[ -e '$(JADE)' ] || { command -v mvn javac >/dev/null && echo "installing JADE 4.3 into .cache" && \

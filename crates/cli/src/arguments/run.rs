@@ -17,6 +17,7 @@ use whimbrel_terminal::options::SecurityLevel;
 use super::http::HttpArguments;
 use super::mtp::MtpArguments;
 use super::session::AgentPortArguments;
+use super::xmpp::XmppArguments;
 
 /// Headings of options in the help.
 pub const KEEPING: &str = "Durability";
@@ -182,6 +183,8 @@ pub struct RunArguments {
     pub http: HttpArguments,
     #[command(flatten)]
     pub mtp: MtpArguments,
+    #[command(flatten)]
+    pub xmpp: XmppArguments,
     /// Encoding of messages that this node sends to others: compact (the default), or for inspection string, xml,
     /// bit-efficient or json. Each peer chooses its own.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true, help_heading = NODES)]

@@ -4,6 +4,8 @@
 mod mtp;
 #[path = "../../../../fuzz/src/replay.rs"]
 mod replay;
+#[path = "../../../../fuzz/src/xmpp.rs"]
+mod xmpp;
 
 use replay::{change, replay};
 
@@ -16,4 +18,14 @@ fn posts_are_replayed() {
 #[test]
 fn changed_posts_do_no_harm() {
     change(&mtp::seeds(), 500, mtp::mtp_post);
+}
+
+#[test]
+fn xmpp_streams_are_replayed() {
+    replay("xmpp_stream", xmpp::xmpp_stream);
+}
+
+#[test]
+fn changed_xmpp_streams_do_no_harm() {
+    change(&xmpp::seeds(), 200, xmpp::xmpp_stream);
 }

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use whimbrel::agents::{LogLevel, Output};
-use whimbrel::doors::mtp::{self, MtpOptions};
+use whimbrel::doors::mtp::MtpOptions;
+use whimbrel::doors::{DoorOptions, Doors};
 use whimbrel::node::Notes;
 use whimbrel::prelude::*;
 use whimbrel_acl::Contact;
@@ -191,10 +192,10 @@ fn jade_and_society_work_together() {
     let builder = Platform::builder().name("bees").output(lines.clone()).policy(policy).loader(society.loader());
     let platform = builder.build();
     let peers = vec![format!("jade={}", jade.address).parse().expect("a peer")];
-    let options = MtpOptions { listen: Some("127.0.0.1:0".to_owned()), address: None, peers };
-    let door =
-        mtp::open(&options, &platform, &Notes::new(true, |_| (), |_| ())).expect("it opens").expect("it was asked for");
-    let here = format!("http://{}/acc", door.address());
+    let mtp = MtpOptions { listen: Some("127.0.0.1:0".to_owned()), address: None, peers };
+    let options = DoorOptions { mtp, ..DoorOptions::default() };
+    let doors = Doors::open(&options, &platform, &Notes::new(true, |_| (), |_| ())).expect("it opens");
+    let here = format!("http://{}/acc", doors.mtp_address().expect("it was asked for"));
     society.start(&platform).expect("the names are free");
     let (one, two) = (Arc::default(), Arc::default());
     platform.spawn("echo", RequestEcho).expect("free");
@@ -210,7 +211,7 @@ fn jade_and_society_work_together() {
     assert_eq!((one.load(Ordering::Relaxed), two.load(Ordering::Relaxed)), (1, 1), "one copy each");
     platform.counters().check().expect("no message is lost");
     drop(jade);
-    mtp::close(Some(door));
+    doors.close();
 }
 
 const POLICY: &str = "[[allow]]\nwho = \"stranger\"\nsend = \"*\"\n";
