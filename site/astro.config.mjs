@@ -23,7 +23,7 @@ export default defineConfig({
         { label: "Coming from", items: guide("from-jason", "from-jade", "from-spade", "from-langgraph") },
         { label: "Watch", items: guide("console", "watching", "minds", "repl", "editors") },
         { label: "Languages", items: guide("rust-agents", "python", "python-environments", "language-models", "wasm-agents", "typescript", "browser", "external-agents") },
-        { label: "What agents can do", items: guide("protocols", "topics-and-groups", "mobility", "documents", "devices", "talk-to-jade") },
+        { label: "What agents can do", items: guide("protocols", "topics-and-groups", "mobility", "documents", "devices", "talk-to-jade", "talk-to-spade") },
         { label: "Many machines", items: guide("many-machines", "security", "durability", "cluster", "chaos") },
         { label: "When it fails", items: ["guide/troubleshooting"] },
         { label: "Examples", collapsed: true, items: [{ autogenerate: { directory: "examples" } }] },
