@@ -21,6 +21,8 @@ GUESTS := $(foreach agent,counter-rust keeper-rust retriever-rust searcher-rust 
           $(foreach agent,echo-assemblyscript echo-c villain-c,guest/test/$(agent).wasm) \
           examples/library-search/searcher.wasm examples/library-search/collections/written
 JADE := .cache/jade/jade-4.3.jar
+SPADE := .cache/spade/ready
+PROSODY_NEEDS := lua5.4 lua-expat lua-filesystem lua-sec lua-socket
 TREE_SITTER_VERSION := 0.26.1
 TREE_SITTER := .cache/tree-sitter-$(TREE_SITTER_VERSION)
 TREE_SITTER_CLI_VERSION := 0.27.1
@@ -145,7 +147,8 @@ checks-beside-browsers: $(TESTED) ## `sdk-test`, `console-test` and `site-test`,
 
 .PHONY: unit
 unit: guests | rust nats peers ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
-	@WHIMBREL_JADE_REQUIRED=$$([ ! -e '$(JADE)' ] || echo 1) WHIMBREL_A2A_REQUIRED=1 WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
+	@WHIMBREL_JADE_REQUIRED=$$([ ! -e '$(JADE)' ] || echo 1) WHIMBREL_SPADE_REQUIRED=$$([ ! -e '$(SPADE)' ] || echo 1) \
+	  WHIMBREL_A2A_REQUIRED=1 WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
 	  $(CARGO) $(LINTED) xtask test
 
 .PHONY: guest-test
@@ -484,7 +487,20 @@ $(NATS_SERVER): | python
 	@touch $@
 
 .PHONY: peers
-peers: jade a2a-sdks ## Other platforms and SDKs that tests talk to, into .cache
+peers: jade spade a2a-sdks ## Other platforms and SDKs that tests talk to, into .cache
+
+# Prosody is unpacked rather than installed: Debian's package would start a server at each boot. It knows its files by
+# their places.
+.PHONY: spade
+spade: | python ## SPADE and the XMPP server Prosody, with which messages over XMPP are tested, into .cache; without them that test is left out
+	@[ -e '$(SPADE)' ] || { echo "installing SPADE and Prosody into .cache" && \
+	  $(PYTHON) -m venv --clear .cache/spade && \
+	  .cache/spade/bin/python -m pip install --quiet --disable-pip-version-check --requirement bench/peers/messaging/spade/requirements.txt && \
+	  { dpkg -s $(PROSODY_NEEDS) >/dev/null 2>&1 || apt-get install --quiet=2 --yes --no-install-recommends $(PROSODY_NEEDS); } >/dev/null && \
+	  rm -rf .cache/prosody && mkdir -p .cache/prosody && (cd .cache/prosody && apt-get download -o APT::Sandbox::User=root --quiet=2 prosody && dpkg-deb -x prosody_*.deb .) && \
+	  sed -i "s#'/usr/lib/#'$(CURDIR)/.cache/prosody/usr/lib/#g" .cache/prosody/usr/bin/prosody && \
+	  touch '$(SPADE)'; } || \
+	  echo "SPADE and Prosody cannot be installed here: what is tested with them is left out"
 
 # Its programs are compiled by the test that runs them.
 .PHONY: jade

@@ -24,7 +24,7 @@ export default defineConfig({
         { label: "Watch", items: guide("console", "watching", "minds", "repl", "editors") },
         { label: "Languages", items: guide("rust-agents", "python", "python-environments", "language-models", "wasm-agents", "typescript", "browser", "external-agents") },
         { label: "What agents can do", items: guide("protocols", "topics-and-groups", "mobility", "documents", "devices") },
-        { label: "Other platforms", items: guide("talk-to-jade", "a2a") },
+        { label: "Other platforms", items: guide("talk-to-jade", "talk-to-spade", "a2a") },
         { label: "Many machines", items: guide("many-machines", "security", "durability", "cluster", "chaos") },
         { label: "When it fails", items: ["guide/troubleshooting"] },
         { label: "Examples", collapsed: true, items: [{ autogenerate: { directory: "examples" } }] },

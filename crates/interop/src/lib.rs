@@ -4,7 +4,15 @@
 
 /// A2A: agents as HTTP services that work on tasks.
 pub mod a2a;
+/// Performatives of KQML.
+pub mod kqml;
 /// FIPA's message transport over HTTP, as JADE speaks it.
 pub mod mtp;
 /// Port to the society whose agents the protocols reach.
 pub mod society;
+/// XMPP, as SPADE's agents speak it.
+pub mod xmpp;
+
+mod port;
+
+pub use port::MessagePort;

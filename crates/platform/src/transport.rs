@@ -1,6 +1,6 @@
 //! Port between a node's scheduler and its message transport to other platforms.
 
-use whimbrel_acl::Envelope;
+use whimbrel_acl::{Aid, Envelope};
 
 /// Message transport, as the scheduler sees it.
 pub trait MessageTransport: Send + Sync {
@@ -10,6 +10,9 @@ pub trait MessageTransport: Send + Sync {
 
     /// Returns the number of messages that were taken, and have neither left nor come back.
     fn waiting(&self) -> u64;
+
+    /// Returns true if an address of this agent is known.
+    fn reaches(&self, agent: Aid) -> bool;
 
     /// Returns the addresses at which other platforms reach this one.
     fn addresses(&self) -> Vec<String>;

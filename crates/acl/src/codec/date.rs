@@ -138,8 +138,9 @@ pub fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// Returns the inverse; `None` for days that no calendar has, and before 1970.
-fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
+/// Returns the days from 1970-01-01 to a date: the inverse of [`civil`]. Returns `None` for a date that no calendar
+/// has, and for one before 1970.
+pub fn days_from_civil(year: u64, month: u64, day: u64) -> Option<u64> {
     if year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;
     }

@@ -21,7 +21,7 @@ mod xml;
 use std::fmt;
 use std::str::FromStr;
 
-pub use date::civil;
+pub use date::{civil, days_from_civil};
 pub use error::{DecodeError, DecodeErrorKind, EncodeError};
 use parameters::Readers;
 

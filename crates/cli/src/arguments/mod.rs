@@ -28,6 +28,7 @@ mod target;
 #[cfg(feature = "nats")]
 mod up;
 mod verbs;
+mod xmpp;
 
 use clap::{Parser, Subcommand, ValueEnum};
 #[cfg(feature = "bench")]

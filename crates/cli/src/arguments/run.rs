@@ -14,9 +14,12 @@ use whimbrel_net::LinkSecurity;
 use whimbrel_platform::cluster::LEVEL;
 use whimbrel_terminal::options::SecurityLevel;
 
+use whimbrel::doors::DoorOptions;
+
 use super::http::HttpArguments;
 use super::mtp::MtpArguments;
 use super::session::AgentPortArguments;
+use super::xmpp::XmppArguments;
 
 /// Headings of options in the help.
 pub const KEEPING: &str = "Durability";
@@ -182,6 +185,8 @@ pub struct RunArguments {
     pub http: HttpArguments,
     #[command(flatten)]
     pub mtp: MtpArguments,
+    #[command(flatten)]
+    pub xmpp: XmppArguments,
     /// Encoding of messages that this node sends to others: compact (the default), or for inspection string, xml,
     /// bit-efficient or json. Each peer chooses its own.
     #[arg(long, value_name = "ENCODING", default_value = "compact", hide_default_value = true, help_heading = NODES)]
@@ -333,6 +338,11 @@ impl GuardingArguments {
 }
 
 impl RunArguments {
+    /// Returns the doors to other platforms.
+    pub fn doors(&self) -> DoorOptions {
+        DoorOptions { mtp: self.mtp.options(), xmpp: self.xmpp.options() }
+    }
+
     /// Returns true if the society waits for something before it begins.
     pub fn begins_later(&self) -> bool {
         self.open || self.begin_with_input

@@ -13,6 +13,7 @@ use super::mtp::MtpArguments;
 use super::run::{GUARDING, GuardingArguments, KEEPING, LOOKING, NODES, OfferingArguments, RunArguments};
 
 use super::session::AgentPortArguments;
+use super::xmpp::XmppArguments;
 
 /// Run a node of a society that several machines share.
 ///
@@ -104,6 +105,8 @@ pub struct UpArguments {
     pub http: HttpArguments,
     #[command(flatten)]
     pub mtp: MtpArguments,
+    #[command(flatten)]
+    pub xmpp: XmppArguments,
     /// Keep a log of this node's messages for `whimbrel log`, in `.whimbrel` beside the file or in this folder.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true, help_heading = LOOKING)]
     pub log: Option<Option<PathBuf>>,
@@ -152,6 +155,7 @@ impl From<UpArguments> for RunArguments {
             agents_elsewhere: up.agents_elsewhere,
             http: up.http,
             mtp: up.mtp,
+            xmpp: up.xmpp,
             encoding: Encoding::Compact,
             node: None,
             end_with_input: false,

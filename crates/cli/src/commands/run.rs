@@ -26,7 +26,7 @@ use crate::node_supervisor::{Supervision, is_supervised, supervise};
 use crate::society_end::{EndRecord, EndedBy};
 use crate::trace::TraceObserver;
 use whimbrel::control::OperatorService;
-use whimbrel::doors::mtp;
+use whimbrel::doors::Doors;
 use whimbrel::node::Notes;
 use whimbrel::node::agent_port;
 use whimbrel::node::conversation_recorder::ConversationRecorder;
@@ -77,7 +77,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let (http, agents_elsewhere, session_ports) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform, &notes)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform, &notes)?;
-    let mtp = mtp::open(&arguments.mtp.options(), &platform, &notes)?;
+    let doors = Doors::open(&arguments.doors(), &platform, &notes)?;
     let console = http.as_ref().map(HttpPort::console).transpose()?;
     let farewell = Farewell::new(is_forced(durability.as_ref(), logging.as_ref(), &guards), last_line, &notes);
     let cluster = durability.as_ref().map(Durability::view);
@@ -112,7 +112,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
         summarise(arguments, watch.take(), &ending.record);
         ending.stay(opened, code)
     });
-    mtp::close(mtp);
+    doors.close();
     close_ports(gateway, agents_elsewhere, control, &farewell);
     if has_stayed {
         notes.news("the console is closed");

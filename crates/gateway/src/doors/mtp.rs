@@ -13,8 +13,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use whimbrel_acl::{Envelope, Symbol};
-use whimbrel_interop::mtp::{HomePlatform, HttpAddress, MessagePort, OutgoingQueues};
+use whimbrel_acl::{Aid, Envelope, Symbol};
+use whimbrel_interop::MessagePort;
+use whimbrel_interop::mtp::{HomePlatform, HttpAddress, OutgoingQueues};
 use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_platform::{MessageTransport, Time};
 
@@ -88,7 +89,7 @@ impl MtpState {
     }
 
     fn warn(&self, text: &str) {
-        use whimbrel_acl::{Aid, sym};
+        use whimbrel_acl::sym;
         use whimbrel_platform::services::LogLevel;
         self.node.services().log(Aid::local(sym::AMS), LogLevel::Warning, text);
     }
@@ -112,6 +113,10 @@ impl MessageTransport for NodeTransport {
     fn waiting(&self) -> u64 {
         let outgoing = self.0.outgoing();
         outgoing.waiting() as u64 + outgoing.undelivered() as u64 + self.0.returning.load(Ordering::Relaxed)
+    }
+
+    fn reaches(&self, agent: Aid) -> bool {
+        !self.0.outgoing().contacts.addresses_of(agent).is_empty()
     }
 
     fn addresses(&self) -> Vec<String> {

@@ -7,6 +7,7 @@ use whimbrel_acl::{
 
 use super::multipart::write_multipart;
 use super::{HomePlatform, TRANSPORT};
+use crate::kqml::fipa_of;
 
 /// Body of a POST, with its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,23 +55,12 @@ fn outward(home: &HomePlatform, message: &AclMessage) -> AclMessage {
         message.content = Value::from(failure);
         message.extras_mut().language = Some(sl::Profile::Sl.language().into());
     }
-    message.performative = fipa_name(message.performative);
+    message.performative = fipa_of(message.performative);
     let is_text = matches!(message.content, Value::Null | Value::Str(_) | Value::Bytes(_));
     if !is_text && message.extras().language.is_none() && is_sl(&message.content) {
         message.extras_mut().language = Some(sl::Profile::Sl.language().into());
     }
     message
-}
-
-/// Returns FIPA's name of an act that AgentSpeak agents know by KQML's.
-fn fipa_name(performative: Performative) -> Performative {
-    match performative {
-        Performative::Other(sym::TELL) => Performative::Inform,
-        Performative::Other(sym::ACHIEVE) => Performative::Request,
-        Performative::Other(sym::UNACHIEVE) => Performative::Cancel,
-        Performative::Other(sym::ASK_ONE) => Performative::QueryRef,
-        other => other,
-    }
 }
 
 fn is_sl(content: &Value) -> bool {

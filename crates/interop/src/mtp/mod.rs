@@ -16,7 +16,6 @@ mod description;
 mod http_reply;
 mod multipart;
 mod outgoing;
-mod port;
 
 pub use self::address::{HttpAddress, HttpAddressError};
 pub use self::arrival::{ArrivedPost, PostRefusal, read_post};
@@ -26,7 +25,6 @@ pub use self::description::platform_description;
 pub use self::http_reply::{HttpReply, HttpReplyError};
 pub use self::multipart::{Multipart, MultipartError, read_multipart, write_multipart};
 pub use self::outgoing::{OutgoingQueues, Post, PostOutcome, Undelivered};
-pub use self::port::MessagePort;
 
 use whimbrel_acl::{Aid, Contact, Symbol, sym};
 use whimbrel_platform::agent_management::frames::HTTP_TRANSPORT as TRANSPORT;

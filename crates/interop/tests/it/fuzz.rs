@@ -6,6 +6,8 @@ mod a2a;
 mod mtp;
 #[path = "../../../../fuzz/src/replay.rs"]
 mod replay;
+#[path = "../../../../fuzz/src/xmpp.rs"]
+mod xmpp;
 
 use replay::{change, replay};
 
@@ -28,4 +30,14 @@ fn a2a_requests_are_replayed() {
 #[test]
 fn changed_a2a_requests_do_no_harm() {
     change(&a2a::seeds(), 300, a2a::a2a_requests);
+}
+
+#[test]
+fn xmpp_streams_are_replayed() {
+    replay("xmpp_stream", xmpp::xmpp_stream);
+}
+
+#[test]
+fn changed_xmpp_streams_do_no_harm() {
+    change(&xmpp::seeds(), 200, xmpp::xmpp_stream);
 }

@@ -19,6 +19,7 @@ mod scheduler;
 mod security;
 mod sessions;
 mod stores;
+mod xmpp;
 
 pub use self::a2a::*;
 pub use self::agentspeak::*;
@@ -38,3 +39,4 @@ pub use self::scheduler::*;
 pub use self::security::*;
 pub use self::sessions::*;
 pub use self::stores::*;
+pub use self::xmpp::*;

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use whimbrel_acl::{Envelope, Symbol};
-use whimbrel_gateway::doors::mtp::MtpConfig;
-pub use whimbrel_gateway::doors::mtp::MtpDoor;
+use whimbrel_acl::Symbol;
+use whimbrel_gateway::doors::mtp::{MtpConfig, MtpDoor};
+use whimbrel_interop::mtp::HomePlatform;
 pub use whimbrel_interop::mtp::HttpAddress;
-use whimbrel_interop::mtp::{HomePlatform, MessagePort};
-use whimbrel_platform::Services;
-use whimbrel_platform::dead_letters::DeadReason;
 use whimbrel_runtime::Platform;
 
+use super::NodePort;
 use crate::node::Notes;
 
 /// Longest time for messages that wait when the node ends.
@@ -55,27 +53,6 @@ impl std::str::FromStr for MtpPeer {
     }
 }
 
-/// Node, as its message transport sees it.
-struct NodePort(Platform);
-
-impl MessagePort for NodePort {
-    fn take_in(&self, message: Envelope) {
-        self.0.take_in_foreign(message);
-    }
-
-    fn has_room(&self) -> bool {
-        self.0.has_room()
-    }
-
-    fn give_up(&self, messages: Vec<Envelope>, why: DeadReason) {
-        self.0.give_up_foreign(messages, why);
-    }
-
-    fn services(&self) -> &dyn Services {
-        self.0.services()
-    }
-}
-
 /// Opens the message transport, if the user asked for one, and connects the platform to it.
 ///
 /// # Errors
@@ -89,7 +66,6 @@ pub fn open(options: &MtpOptions, platform: &Platform, notes: &Notes) -> anyhow:
     let peers = options.peers.iter().map(|peer| (peer.platform.as_deref().map(Symbol::new), peer.address.clone()));
     let config = MtpConfig { home: home.clone(), node: Arc::new(NodePort(platform.clone())), peers: peers.collect() };
     let door = MtpDoor::open(config, listener)?;
-    platform.transport_with(door.transport());
     notes.news(&format!("agents of other platforms reach NAME@{} at {}", home.name, home.address));
     Ok(Some(door))
 }

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use whimbrel::agents::{LogLevel, Output};
-use whimbrel::doors::mtp::{self, MtpDoor, MtpOptions};
+use whimbrel::doors::mtp::MtpOptions;
+use whimbrel::doors::{DoorOptions, Doors};
 use whimbrel::node::Notes;
 use whimbrel::prelude::*;
 use whimbrel_acl::{Contact, Encoding, Envelope};
@@ -192,10 +193,10 @@ fn jade_and_society_work_together() {
     let builder = Platform::builder().name("bees").output(lines.clone()).policy(policy).loader(society.loader());
     let platform = builder.build();
     let peers = vec![format!("jade={}", jade.address).parse().expect("a peer")];
-    let options = MtpOptions { listen: Some("127.0.0.1:0".to_owned()), address: None, peers };
-    let door =
-        mtp::open(&options, &platform, &Notes::new(true, |_| (), |_| ())).expect("it opens").expect("it was asked for");
-    let here = format!("http://{}/acc", door.address());
+    let mtp = MtpOptions { listen: Some("127.0.0.1:0".to_owned()), address: None, peers };
+    let options = DoorOptions { mtp, ..DoorOptions::default() };
+    let doors = Doors::open(&options, &platform, &Notes::new(true, |_| (), |_| ())).expect("it opens");
+    let here = format!("http://{}/acc", doors.mtp_address().expect("it was asked for"));
     society.start(&platform).expect("the names are free");
     let (one, two) = (Arc::default(), Arc::default());
     platform.spawn("echo", RequestEcho).expect("free");
@@ -214,7 +215,7 @@ fn jade_and_society_work_together() {
     assert_eq!((one.load(Ordering::Relaxed), two.load(Ordering::Relaxed)), (1, 1), "one copy each");
     platform.counters().check().expect("no message is lost");
     drop(jade);
-    mtp::close(Some(door));
+    doors.close();
 }
 
 const POLICY: &str = "[[allow]]\nwho = \"stranger\"\nsend = \"*\"\n";
@@ -274,13 +275,14 @@ fn flood_size() -> usize {
 }
 
 /// A platform with a message transport that may connect to these peers.
-fn with_transport(name: &str, port: u16, scratch: &Scratch, peers: &[String]) -> (Platform, MtpDoor) {
+fn with_transport(name: &str, port: u16, scratch: &Scratch, peers: &[String]) -> (Platform, Doors) {
     let policy = whimbrel::policy::open(&scratch.path().join("policy.toml")).expect("a policy");
     let platform = Platform::builder().name(name).policy(policy).output(JadeLines::default()).build();
     let peers = peers.iter().map(|peer| peer.parse().expect("a peer")).collect();
     let options = MtpOptions { listen: Some(format!("127.0.0.1:{port}")), address: None, peers };
-    let door = mtp::open(&options, &platform, &Notes::new(true, |_| (), |_| ())).expect("it opens");
-    (platform, door.expect("it was asked for"))
+    let options = DoorOptions { mtp: options, ..DoorOptions::default() };
+    let doors = Doors::open(&options, &platform, &Notes::new(true, |_| (), |_| ())).expect("it opens");
+    (platform, doors)
 }
 
 #[test]
@@ -313,8 +315,8 @@ fn platforms_exchange_requests() {
         platform.wait_idle_for(PATIENCE);
         platform.counters().check().expect("no message is lost");
     }
-    mtp::close(Some(near_door));
-    mtp::close(Some(far_door));
+    near_door.close();
+    far_door.close();
 }
 
 /// Sends bytes on a connection of their own, and returns the status line of the answer.

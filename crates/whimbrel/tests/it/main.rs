@@ -4,3 +4,5 @@
 mod embedding;
 mod fuzz;
 mod jade;
+mod peer_process;
+mod spade;

@@ -1,10 +1,10 @@
-//! Port between the message transport and the node whose agents it connects.
+//! Port between a message transport and the node whose agents it connects.
 
 use whimbrel_acl::Envelope;
 use whimbrel_platform::Services;
 use whimbrel_platform::dead_letters::DeadReason;
 
-/// Node, as the message transport sees it.
+/// Node, as a message transport sees it.
 pub trait MessagePort: Send + Sync {
     /// Takes in a message of a stranger for one of the platform's agents, if the policy permits it. Otherwise, and if
     /// there is no such agent, the stranger gets a `failure`.
