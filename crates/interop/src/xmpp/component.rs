@@ -72,8 +72,8 @@ pub enum XmppEnd {
 /// Inputs are [`XmppComponent::handle_connected`], then the server's bytes ([`XmppComponent::handle_bytes`]), messages
 /// of agents here ([`XmppComponent::handle_message`], only while it is ready), a look at who is there
 /// ([`XmppComponent::handle_census`]) and the end of the connection ([`XmppComponent::handle_lost`]). After each of
-/// them poll the events ([`XmppComponent::poll_event`]) and the bytes for the server ([`XmppComponent::poll_output`]) until
-/// there are none.
+/// them poll the events ([`XmppComponent::poll_event`]) and the bytes for the server ([`XmppComponent::poll_output`])
+/// until there are none.
 pub struct XmppComponent {
     domain: String,
     secret: String,
