@@ -312,7 +312,7 @@ fn suspension_survives_restart() {
 
 /// Sends a FIPA request of the agent `baker` to the DF.
 fn say(platform: &Platform, performative: Performative, function: &str, described: &DfDescription) {
-    let frame = frames::df_agent_description(described, None, platform.services().platform());
+    let frame = frames::df_agent_description(described, None, platform.services().platform().into());
     let message = AclMessage::new(performative, Aid::local("baker"), Aid::local("df"), Value::term(function, [frame]));
     platform.send(message.in_conversation("flour"));
 }
