@@ -17,7 +17,7 @@ pub fn mtp_post(bytes: &[u8]) {
     {
         assert_eq!(envelope::decode(&written).as_ref(), Ok(&read));
     }
-    let home = HomePlatform { name: "whimbrel".into(), address: "http://127.0.0.1:7788/acc".to_owned() };
+    let home = HomePlatform::new("whimbrel", "http://127.0.0.1:7788/acc");
     let Ok(arrived) = read_post(&home, "multipart/mixed", bytes, ARRIVAL_MS) else { return };
     assert!(!arrived.messages.is_empty() && arrived.messages.iter().all(|message| home.has(message.to)));
     for mut message in arrived.messages {

@@ -48,6 +48,12 @@ impl From<&str> for PlatformHome {
     }
 }
 
+impl From<Symbol> for PlatformHome {
+    fn from(name: Symbol) -> Self {
+        Self::new(name)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

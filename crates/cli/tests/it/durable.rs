@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use whimbrel::platform::PlatformHome;
 use whimbrel::platform::agent_management::frames;
 use whimbrel::platform::ams::{AgentQuery, AgentState, LifecycleStep};
 use whimbrel::platform::df::{Df, DfDescription, NoticeForm, ServiceDescription};
@@ -313,7 +312,7 @@ fn suspension_survives_restart() {
 
 /// Sends a FIPA request of the agent `baker` to the DF.
 fn say(platform: &Platform, performative: Performative, function: &str, described: &DfDescription) {
-    let frame = frames::df_agent_description(described, None, PlatformHome::new(platform.services().platform()));
+    let frame = frames::df_agent_description(described, None, platform.services().platform().into());
     let message = AclMessage::new(performative, Aid::local("baker"), Aid::local("df"), Value::term(function, [frame]));
     platform.send(message.in_conversation("flour"));
 }

@@ -19,7 +19,7 @@ mod tests {
 
     #[test]
     fn description_is_one_term() {
-        let home = HomePlatform { name: "bees:1/x".into(), address: "http://127.0.0.1:7778/acc".to_owned() };
+        let home = HomePlatform::new("bees:1/x", "http://127.0.0.1:7778/acc");
         assert_eq!(
             platform_description(&home),
             "(ap-description :name \"bees:1/x\" :ap-services (set (ap-service :name fipa.mts.mtp.http.std :type \

@@ -30,15 +30,24 @@ use whimbrel_acl::{Aid, Contact, Symbol, sym};
 use whimbrel_platform::agent_management::frames::HTTP_TRANSPORT as TRANSPORT;
 
 /// Identity of this platform towards others.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct HomePlatform {
     /// Name of the platform: the part of its agents' names after `@`.
     pub name: Symbol,
     /// Address at which others reach it, `http://HOST:PORT/acc`.
     pub address: String,
+    /// Agent of the platform, as others know it.
+    pattern: Aid,
 }
 
 impl HomePlatform {
+    /// Returns the identity of the platform of this name and address.
+    pub fn new(name: impl Into<Symbol>, address: impl Into<String>) -> Self {
+        let (name, address) = (name.into(), address.into());
+        let contact = Contact { addresses: vec![address.clone()], ..Contact::default() };
+        Self { name, address, pattern: Aid::new(sym::AMS, name).with_contact(contact) }
+    }
+
     /// Returns true if an agent is one of this platform.
     pub fn has(&self, agent: Aid) -> bool {
         agent.platform == sym::EMPTY || agent.platform == self.name
@@ -49,9 +58,10 @@ impl HomePlatform {
         if !self.has(agent) || agent == Aid::NOBODY {
             return agent;
         }
-        let known = agent.contact();
-        let contact =
-            Contact { addresses: vec![self.address.clone()], resolvers: Vec::new(), user: known.user.clone() };
-        agent.at(self.name).with_contact(contact)
+        let known = self.pattern.renamed(agent.name);
+        match agent.contact().user.as_slice() {
+            [] => known,
+            user => known.with_contact(Contact { user: user.to_vec(), ..known.contact().clone() }),
+        }
     }
 }

@@ -151,13 +151,16 @@ pub fn write_multipart(envelope: &[u8], payload: &[u8], representation: &str) ->
     (format!("multipart/mixed ; boundary=\"{boundary}\""), body)
 }
 
-/// Returns a boundary that neither part contains.
+/// Returns a boundary with which no line of a part begins.
 fn free_boundary(envelope: &[u8], payload: &[u8]) -> String {
-    let has = |part: &[u8], boundary: &str| part.windows(boundary.len()).any(|bytes| bytes == boundary.as_bytes());
+    let is_free = |boundary: &str| {
+        let begins = |line: &[u8]| line.strip_prefix(b"--").is_some_and(|rest| rest.starts_with(boundary.as_bytes()));
+        ![envelope, payload].iter().any(|part| part.split(|byte| *byte == b'\n').any(begins))
+    };
     let mut number = 0_u64;
     loop {
         let boundary = format!("whimbrel{number:016x}");
-        if !has(payload, &boundary) && !has(envelope, &boundary) {
+        if is_free(&boundary) {
             return boundary;
         }
         number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -8,11 +8,11 @@ use whimbrel_testkit::generators;
 const NOW_MS: u64 = 1_795_859_637_598;
 
 fn here() -> HomePlatform {
-    HomePlatform { name: "home".into(), address: "http://127.0.0.1:7778/acc".to_owned() }
+    HomePlatform::new("home", "http://127.0.0.1:7778/acc")
 }
 
 fn there() -> HomePlatform {
-    HomePlatform { name: "away:1099/JADE".into(), address: "http://127.0.0.1:7779/acc".to_owned() }
+    HomePlatform::new("away:1099/JADE", "http://127.0.0.1:7779/acc")
 }
 
 fn sent_to(to: Aid, message: &AclMessage) -> Envelope {

@@ -62,7 +62,7 @@ pub fn open(options: &MtpOptions, platform: &Platform, notes: &Notes) -> anyhow:
     let listener = TcpListener::bind(listen)
         .with_context(|| format!("cannot listen at {listen} for other platforms: choose another address with --mtp"))?;
     let address = address_of(options, listener.local_addr()?)?;
-    let home = HomePlatform { name: platform.services().platform(), address: address.to_string() };
+    let home = HomePlatform::new(platform.services().platform(), address.to_string());
     let peers = options.peers.iter().map(|peer| (peer.platform.as_deref().map(Symbol::new), peer.address.clone()));
     let config = MtpConfig { home: home.clone(), node: Arc::new(NodePort(platform.clone())), peers: peers.collect() };
     let door = MtpDoor::open(config, listener)?;

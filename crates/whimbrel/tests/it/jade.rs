@@ -38,7 +38,7 @@ impl JadeProcess {
     /// Starts JADE; `None` if it is not on this machine.
     fn start(scratch: &Scratch) -> Option<Self> {
         let jar = root().join(".cache/jade/jade-4.3.jar");
-        let compiled = jar.is_file().then(|| compile(&jar, scratch.path())).unwrap_or(false);
+        let compiled = jar.is_file() && compile(&jar, scratch.path());
         if !compiled {
             let is_required = std::env::var_os(REQUIRED).is_some_and(|text| !text.is_empty());
             assert!(!is_required, "no JADE or no JDK: `make jade` installs it");
@@ -330,10 +330,10 @@ fn status_of(port: u16, request: &[u8]) -> String {
 
 /// The body of a post to `bob@far`, and its type.
 fn post_of(sender: Aid) -> (String, String) {
-    let (to, address) = (Aid::new("bob", "far"), "http://127.0.0.1:1/acc".to_owned());
+    let (to, address) = (Aid::new("bob", "far"), "http://127.0.0.1:1/acc");
     let message = AclMessage::new(Performative::Inform, sender, to, "x");
     let message = Envelope { to, body: MessageBody::Owned(Box::new(message)) };
-    let home = HomePlatform { name: "near".into(), address };
+    let home = HomePlatform::new("near", address);
     let post = write_post(&home, &message, Encoding::String, 0).expect("it can be written");
     (post.content_type, String::from_utf8(post.bytes).expect("text"))
 }
