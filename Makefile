@@ -414,7 +414,7 @@ site/node_modules/.package-lock.json: site/package.json site/package-lock.json |
 
 DIST := $(TARGET)/dist
 # Crates for Rust programs: the library, and what it depends on.
-CRATES := acl-derive acl platform files bdi runtime operator gateway net store wasm
+CRATES := acl-derive acl platform files bdi runtime operator interop gateway net store wasm
 
 .PHONY: dist
 dist: release-pages python-fast | rust python ## Make the packages of a release in target/dist, and try each in an empty folder

@@ -16,13 +16,7 @@ pub struct A2aArguments {
     pub published: Vec<String>,
     /// Token of an A2A client, for example alice=SECRET, or a token alone. Each client sees its own tasks only. May be
     /// given several times.
-    #[arg(
-        long = "a2a-token",
-        value_name = "[NAME=]TOKEN",
-        env = "WHIMBREL_A2A_TOKEN",
-        hide_env_values = true,
-        requires = "published"
-    )]
+    #[arg(long = "a2a-token", value_name = "[NAME=]TOKEN", env = "WHIMBREL_A2A_TOKEN", hide_env_values = true)]
     pub tokens: Vec<String>,
 }
 

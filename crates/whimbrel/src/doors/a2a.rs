@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
 use whimbrel_acl::{AclMessage, Aid, Symbol};
 use whimbrel_gateway::doors::a2a::A2aConfig;
 use whimbrel_interop::society::SocietyPort;
@@ -30,12 +29,9 @@ impl A2aOptions {
     /// Returns the configuration of the door, if agents are published.
     ///
     /// # Errors
-    /// A pattern is malformed, or there are tokens and no published agent.
+    /// A pattern is malformed.
     pub fn config(&self, platform: &Platform) -> anyhow::Result<Option<A2aConfig>> {
         if self.published.is_empty() {
-            if !self.tokens.is_empty() {
-                bail!("--a2a-token is given, and no agent is published: give --a2a NAME");
-            }
             return Ok(None);
         }
         let published = self.published.iter().map(|pattern| Pattern::new(pattern)).collect::<Result<_, _>>()?;

@@ -223,7 +223,6 @@ impl ClientRequest<'_> {
         }
         let (services, name) = (self.door.society.services(), self.agent.name.as_str());
         if services.verdict(self.client.principal, Action::Send, name) == Verdict::Denied {
-            self.state.refuse(RefusalReason::Forbidden, self.from, &format!("a2a send {name}"));
             let text = format!("the policy forbids to write to {name}");
             return Err(A2aError::new(A2aErrorKind::Forbidden, text));
         }
