@@ -22,7 +22,7 @@ export default defineConfig({
         { label: "Begin", items: ["guide/first-society", "guide/tutorial", "guide/contract-net", { label: "Playground", link: "playground/" }, "guide/command-line", "examples"] },
         { label: "Coming from", items: guide("from-jason", "from-jade", "from-spade", "from-langgraph") },
         { label: "Watch", items: guide("console", "watching", "minds", "repl", "editors") },
-        { label: "Languages", items: guide("rust-agents", "python", "python-environments", "language-models", "wasm-agents", "typescript", "browser", "external-agents") },
+        { label: "Languages", items: guide("rust-agents", "python", "python-environments", "language-models", "wasm-agents", "typescript", "browser", "external-agents", "a2a") },
         { label: "What agents can do", items: guide("protocols", "topics-and-groups", "mobility", "documents", "devices") },
         { label: "Other platforms", items: guide("talk-to-jade", "talk-to-spade", "a2a") },
         { label: "Many machines", items: guide("many-machines", "security", "durability", "cluster", "chaos") },

@@ -24,7 +24,10 @@ pub(crate) fn answer(asked: &HeaderMap) -> Response<Body> {
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, DELETE"));
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static("authorization, content-type"));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static("authorization, content-type, a2a-version, a2a-extensions"),
+    );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HTTP_PREFLIGHT_KEPT_S.into());
     if asked.contains_key(REQUEST_PRIVATE) {
         headers.insert(ALLOW_PRIVATE, HeaderValue::from_static("true"));

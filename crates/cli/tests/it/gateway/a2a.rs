@@ -1,9 +1,12 @@
 //! Agents that are published over A2A: bindings, cards, refusals, and clients of the official SDKs.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use whimbrel_platform::limits::A2A_STREAMS_EACH_MAX;
 
 use super::{HttpNode, Response, Scratch};
 
@@ -162,6 +165,27 @@ fn hostile_requests_are_refused() {
     }
     let refused = &node.get("/security")["refusals"];
     assert!(refused.to_string().contains("wrong_origin"), "{refused}");
+}
+
+#[test]
+fn streams_of_one_address_are_bounded() {
+    let node = node(&["--a2a", "shop"]);
+    let sent = node.rest("", "POST", "message:send", &message("paint")).json();
+    let id = sent["task"]["id"].as_str().expect("a task").to_owned();
+    let subscribe = || {
+        let mut socket = TcpStream::connect(&node.address).expect("it listens");
+        let request = format!("GET /a2a/shop/tasks/{id}:subscribe HTTP/1.1\r\nhost: {}\r\n\r\n", node.address);
+        socket.write_all(request.as_bytes()).expect("it reads");
+        let mut head = [0; 12];
+        socket.read_exact(&mut head).expect("it answers");
+        (String::from_utf8_lossy(&head).into_owned(), socket)
+    };
+    let streams: Vec<_> = (0..A2A_STREAMS_EACH_MAX).map(|_| subscribe()).collect();
+    assert!(streams.iter().all(|(head, _)| head == "HTTP/1.1 200"));
+    assert_eq!(subscribe().0, "HTTP/1.1 429");
+    assert_eq!(node.rest("", "POST", "message:send", &message("price of tea")).status, 200, "others are served");
+    drop(streams);
+    node.until(|_| subscribe().0 == "HTTP/1.1 200");
 }
 
 #[test]

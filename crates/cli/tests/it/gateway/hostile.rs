@@ -218,7 +218,10 @@ fn allowed_origins_pass_preflight() {
     assert_eq!((told.status, told.body.as_str()), (204, ""));
     assert_eq!(told.header("access-control-allow-origin"), Some("https://bees.example"));
     assert_eq!(told.header("access-control-allow-methods"), Some("GET, HEAD, POST, DELETE"));
-    assert_eq!(told.header("access-control-allow-headers"), Some("authorization, content-type"));
+    assert_eq!(
+        told.header("access-control-allow-headers"),
+        Some("authorization, content-type, a2a-version, a2a-extensions")
+    );
     assert_eq!(told.header("access-control-allow-private-network"), Some("true"));
     let refused = ask("https://evil.example");
     assert_eq!((refused.status, refused.header("access-control-allow-origin")), (403, None));
