@@ -77,7 +77,7 @@ fn run_here(arguments: &RunArguments) -> anyhow::Result<ExitCode> {
     let (http, agents_elsewhere, session_ports) =
         open_ports(arguments, &guards, membership.as_ref().map(Membership::view), &platform, &notes)?;
     let logging = begin_log(arguments, &file, membership.as_ref(), &platform, &notes)?;
-    let mtp = mtp::open(&arguments.mtp.options(), &platform, &notes)?;
+    let mtp = mtp::open(&arguments.mtp.options(arguments.node.is_none()), &platform, &notes)?;
     let console = http.as_ref().map(HttpPort::console).transpose()?;
     let farewell = Farewell::new(is_forced(durability.as_ref(), logging.as_ref(), &guards), last_line, &notes);
     let cluster = durability.as_ref().map(Durability::view);
