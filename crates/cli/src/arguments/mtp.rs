@@ -29,9 +29,10 @@ pub struct MtpArguments {
 }
 
 impl MtpArguments {
-    /// Returns the options of the library.
-    pub fn options(&self) -> MtpOptions {
-        MtpOptions { listen: self.mtp.clone(), address: self.mtp_address.clone(), peers: self.mtp_peers.clone() }
+    /// Returns the options of the library. Of the nodes that one command starts, the first has the port.
+    pub fn options(&self, is_first: bool) -> MtpOptions {
+        let listen = self.mtp.clone().filter(|_| is_first);
+        MtpOptions { listen, address: self.mtp_address.clone(), peers: self.mtp_peers.clone() }
     }
 }
 

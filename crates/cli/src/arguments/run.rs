@@ -338,9 +338,10 @@ impl GuardingArguments {
 }
 
 impl RunArguments {
-    /// Returns the doors to other platforms.
+    /// Returns the doors to other platforms: of several nodes, the first has them.
     pub fn doors(&self) -> DoorOptions {
-        DoorOptions { mtp: self.mtp.options(), xmpp: self.xmpp.options() }
+        let is_first = self.node.is_none();
+        DoorOptions { mtp: self.mtp.options(is_first), xmpp: self.xmpp.options(is_first) }
     }
 
     /// Returns true if the society waits for something before it begins.

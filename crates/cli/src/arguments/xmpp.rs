@@ -23,10 +23,10 @@ pub struct XmppArguments {
 }
 
 impl XmppArguments {
-    /// Returns the options of the library.
-    pub fn options(&self) -> XmppOptions {
+    /// Returns the options of the library. Of several nodes, only the first has the connection.
+    pub fn options(&self, is_first: bool) -> XmppOptions {
         XmppOptions {
-            server: self.xmpp.clone(),
+            server: self.xmpp.clone().filter(|_| is_first),
             domain: self.xmpp_domain.clone(),
             secret: self.xmpp_secret.clone().unwrap_or_default(),
         }
