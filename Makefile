@@ -148,7 +148,7 @@ checks-beside-browsers: $(TESTED) ## `sdk-test`, `console-test` and `site-test`,
 .PHONY: unit
 unit: guests | rust nats peers ## Unit, property, snapshot, simulation and end-to-end tests; fuzz corpora; the examples; loom
 	@WHIMBREL_JADE_REQUIRED=$$([ ! -e '$(JADE)' ] || echo 1) WHIMBREL_SPADE_REQUIRED=$$([ ! -e '$(SPADE)' ] || echo 1) \
-	  WHIMBREL_A2A_REQUIRED=1 WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
+	  WHIMBREL_A2A_REQUIRED=1 WHIMBREL_MCP_PEERS_REQUIRED=1 WHIMBREL_NATS_REQUIRED=1 WHIMBREL_GUESTS_REQUIRED=1 \
 	  $(CARGO) $(LINTED) xtask test
 
 .PHONY: guest-test
@@ -487,7 +487,7 @@ $(NATS_SERVER): | python
 	@touch $@
 
 .PHONY: peers
-peers: jade spade a2a-sdks ## Other platforms and SDKs that tests talk to, into .cache
+peers: jade spade a2a-sdks mcp-peers ## Other platforms and SDKs that tests talk to, into .cache
 
 # Prosody is unpacked rather than installed: Debian's package would start a server at each boot. It knows its files by
 # their places.
@@ -528,6 +528,24 @@ $(A2A_JS)/$(A2A_SDK_VERSION): | node
 	@mkdir -p $(A2A_JS) && cd $(A2A_JS) && { [ -e package.json ] || npm init --yes >/dev/null; } && \
 	  npm install --no-audit --no-fund --loglevel=error @a2a-js/sdk@$(A2A_SDK_VERSION)
 	@touch $@
+
+# Official clients of MCP, in Python and TypeScript, which call agents in tests.
+MCP_PEERS := .cache/mcp-peers
+MCP_PYTHON := mcp==2.3.0 fastmcp==4.2.3
+MCP_TYPESCRIPT := @modelcontextprotocol/client@2.4.0
+
+.PHONY: mcp-peers
+mcp-peers: $(MCP_PEERS)/python/ready $(MCP_PEERS)/typescript/peer.mjs ## The official MCP clients that tests use, by pip and npm, into .cache
+
+$(MCP_PEERS)/python/ready: | python
+	@echo "installing $(MCP_PYTHON) into .cache"
+	@mkdir -p $(@D) && $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(MCP_PYTHON)
+	@touch $@
+
+$(MCP_PEERS)/typescript/peer.mjs: crates/cli/tests/mcp/peer.mjs | node
+	@mkdir -p $(@D) && npm install --prefix $(@D) --no-audit --no-fund --loglevel=error $(MCP_TYPESCRIPT)
+	@cp $< $@
 
 # The parsers are run from Python: its package is the smallest that has tree-sitter compiled.
 $(TREE_SITTER): | python

@@ -153,6 +153,7 @@ fn carry_out(command: &Command) -> anyhow::Result<ExitCode> {
         #[cfg(all(feature = "bench", feature = "nats"))]
         Command::Chaos(plan) => whimbrel_bench::chaos(plan),
         Command::Session(session) => commands::session::session(session),
+        Command::Mcp(mcp) => commands::mcp::mcp(mcp),
         Command::Prove(prove) => commands::prove::prove(prove),
         Command::Verify(verify) => commands::prove::verify(verify),
         Command::Enrol(enrol) => commands::enrol::enrol(enrol),

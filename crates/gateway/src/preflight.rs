@@ -13,6 +13,10 @@ use whimbrel_platform::limits::HTTP_PREFLIGHT_KEPT_S;
 const REQUEST_PRIVATE: HeaderName = HeaderName::from_static("access-control-request-private-network");
 const ALLOW_PRIVATE: HeaderName = HeaderName::from_static("access-control-allow-private-network");
 
+/// Headers that pages of other origins may send.
+const ALLOWED: &str = "authorization, content-type, a2a-version, a2a-extensions, \
+                       mcp-protocol-version, mcp-method, mcp-name, mcp-session-id";
+
 /// Returns true for a preflight request.
 pub(crate) fn is_one(request: &Request<Body>) -> bool {
     request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
@@ -24,10 +28,7 @@ pub(crate) fn answer(asked: &HeaderMap) -> Response<Body> {
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, DELETE"));
-    headers.insert(
-        ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static("authorization, content-type, a2a-version, a2a-extensions"),
-    );
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(ALLOWED));
     headers.insert(ACCESS_CONTROL_MAX_AGE, HTTP_PREFLIGHT_KEPT_S.into());
     if asked.contains_key(REQUEST_PRIVATE) {
         headers.insert(ALLOW_PRIVATE, HeaderValue::from_static("true"));

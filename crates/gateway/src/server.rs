@@ -34,6 +34,7 @@ use whimbrel_platform::limits::{
 
 use crate::access::{Access, Role};
 use crate::doors::a2a::{A2aConfig, A2aDoor};
+use crate::doors::mcp::{McpConfig, McpDoor};
 use crate::pages::Pages;
 use crate::patient::WriteTimeout;
 use crate::preflight;
@@ -68,6 +69,8 @@ pub struct GatewayConfig {
     pub auditor: Option<Arc<dyn Auditor>>,
     /// Door for A2A, if agents are published.
     pub a2a: Option<A2aConfig>,
+    /// Door for MCP, if services of agents are offered.
+    pub mcp: Option<McpConfig>,
 }
 
 /// HTTP port of a node. It is open until it is closed or dropped.
@@ -92,16 +95,18 @@ impl Gateway {
     /// # Errors
     /// The listener cannot be used, or the folder of pages cannot be opened.
     pub fn open(config: GatewayConfig, listener: std::net::TcpListener, runtime: &Handle) -> io::Result<Self> {
-        let GatewayConfig { operator, sessions, access, pages, tls, auditor, a2a } = config;
+        let GatewayConfig { operator, sessions, access, pages, tls, auditor, a2a, mcp } = config;
         let pages = pages.as_deref().map(Pages::of).transpose()?;
         let address = listener.local_addr()?;
         let (a2a, timer) = a2a.map(|config| A2aDoor::open(config, tls.is_some(), runtime)).unzip();
+        let (mcp, timers) = mcp.map(|config| McpDoor::open(config, runtime)).transpose()?.unzip();
         let mut shared = GatewayState::new(operator, sessions, access, pages, auditor);
-        shared.a2a = a2a;
+        (shared.a2a, shared.mcp) = (a2a, mcp);
         let shared = Arc::new(shared);
         let tls = Arc::new(Mutex::new(tls.map(TlsAcceptor::from)));
         let door = PortAcceptor { router: routes::router(Arc::clone(&shared)), shared: Arc::clone(&shared), tls };
-        let gateway = Self { shared, door, address, accepting: Mutex::new(timer.into_iter().collect()) };
+        let tasks = timer.into_iter().chain(timers.into_iter().flatten()).collect();
+        let gateway = Self { shared, door, address, accepting: Mutex::new(tasks) };
         gateway.listen_also(listener, runtime)?;
         Ok(gateway)
     }

@@ -19,6 +19,7 @@ use whimbrel_platform::limits::{
 
 use crate::access::{Access, Joining, Role};
 use crate::doors::a2a::A2aDoor;
+use crate::doors::mcp::McpDoor;
 use crate::health::{HealthReport, NodeFacts};
 use crate::looks::{Cached, CachedAnswer, LookCaches, fullest_mailboxes};
 use crate::metrics::RequestCounts;
@@ -37,6 +38,8 @@ pub(crate) struct GatewayState {
     pub auditor: Option<Arc<dyn Auditor>>,
     /// Door for A2A, if agents are published.
     pub a2a: Option<Arc<A2aDoor>>,
+    /// Door for MCP, if services of agents are offered.
+    pub mcp: Option<Arc<McpDoor>>,
     pub refusals: RefusalCounts,
     /// Requests by method and status.
     pub requests: RequestCounts,
@@ -122,6 +125,7 @@ impl GatewayState {
             pages: pages.map(Arc::new),
             auditor,
             a2a: None,
+            mcp: None,
             refusals: RefusalCounts::default(),
             requests: RequestCounts::default(),
             closing: watch::Sender::new(false),

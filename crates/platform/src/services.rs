@@ -8,7 +8,7 @@ use whimbrel_acl::{AclMessage, Aid, Symbol, Text, Value, sym};
 use crate::advice::{AdviceCall, AdviseError, DocumentJob, JobError};
 use crate::ams::NameFault;
 use crate::audit::{Act, Party, Refused};
-use crate::df::RegisterError;
+use crate::df::{RegisterError, ServiceDescription};
 use crate::environment::{ActError, NodeEnvironment};
 use crate::foreign_actions::SharedForeignActions;
 use crate::limits::AGENTS_ELSEWHERE_BYTES_MAX;
@@ -105,6 +105,14 @@ pub trait Services: Send + Sync {
     /// # Errors
     /// The policy forbids it, or the DF refuses it. The node's log has the reason.
     fn df_register(&self, agent: Aid, service: &str, kind: &str) -> Result<(), OfferError>;
+
+    /// Registers a service of `agent` with all that its description says; it replaces one of the same name and type.
+    ///
+    /// # Errors
+    /// The policy forbids it, or the DF refuses it. The node's log has the reason.
+    fn df_offer(&self, agent: Aid, service: ServiceDescription) -> Result<(), OfferError> {
+        self.df_register(agent, service.name.as_str(), service.kind.as_str())
+    }
 
     /// Removes a service of `agent` from the DF. Returns false if it offered none like that.
     fn df_deregister(&self, agent: Aid, service: &str, kind: &str) -> bool;

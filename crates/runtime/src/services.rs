@@ -8,7 +8,7 @@ use whimbrel_acl::{AclMessage, Aid, Performative, Symbol, Text, Value, sym};
 use whimbrel_platform::advice::{AdviceCall, DocumentJob, JobError};
 use whimbrel_platform::ams::{AgentKind, Ams};
 use whimbrel_platform::audit::{Act, RefusalReason, Refused};
-use whimbrel_platform::df::Df;
+use whimbrel_platform::df::{Df, RegisterError, ServiceDescription};
 use whimbrel_platform::environment::NodeEnvironment;
 use whimbrel_platform::foreign_actions::SharedForeignActions;
 use whimbrel_platform::policy::{Action, Policy, Principal};
@@ -164,19 +164,13 @@ impl Services for NodeServices {
     }
 
     fn df_register(&self, agent: Aid, service: &str, kind: &str) -> Result<(), OfferError> {
-        if self.node.guard.policy.restricts_agents(Action::Register)
-            && !self.node.permits(self.node.principal(agent), Action::Register, service)
-        {
-            let refused = Err(OfferError::Forbidden(service.to_owned()));
-            self.note_failure(agent, &refused);
-            return refused;
-        }
         let now = self.now();
-        let registered = self.node.with_df(|df| df.add_service(agent, service, kind, now));
-        self.note_failure(agent, &registered);
-        self.keep_standing();
-        self.node.wake_df();
-        Ok(registered?)
+        self.register(agent, service, |df| df.add_service(agent, service, kind, now))
+    }
+
+    fn df_offer(&self, agent: Aid, service: ServiceDescription) -> Result<(), OfferError> {
+        let (name, now) = (service.name, self.now());
+        self.register(agent, name.as_str(), |df| df.offer_service(agent, service, now))
     }
 
     fn df_deregister(&self, agent: Aid, service: &str, kind: &str) -> bool {
@@ -353,6 +347,27 @@ impl NodeServices {
     /// Records the registration of the agent in turn with its step, if the agent is durable.
     fn keep_standing(&self) {
         self.keep_back(|| WithheldEffect::Registration);
+    }
+
+    /// Registers a service, if the policy lets the agent.
+    fn register(
+        &self,
+        agent: Aid,
+        service: &str,
+        work: impl FnOnce(&mut Df) -> Result<(), RegisterError>,
+    ) -> Result<(), OfferError> {
+        if self.node.guard.policy.restricts_agents(Action::Register)
+            && !self.node.permits(self.node.principal(agent), Action::Register, service)
+        {
+            let refused = Err(OfferError::Forbidden(service.to_owned()));
+            self.note_failure(agent, &refused);
+            return refused;
+        }
+        let registered = self.node.with_df(work);
+        self.note_failure(agent, &registered);
+        self.keep_standing();
+        self.node.wake_df();
+        Ok(registered?)
     }
 
     fn note_failure(&self, agent: Aid, outcome: &Result<(), impl std::fmt::Display>) {

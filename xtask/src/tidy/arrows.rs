@@ -29,8 +29,8 @@ pub(super) const MAY_USE: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "acl", "platform", "runtime", "bdi", "editor", "wasm", "store", "net", "operator", "gateway", "files",
-            "whimbrel", "terminal", "bench",
+            "acl", "platform", "runtime", "bdi", "editor", "wasm", "store", "net", "operator", "interop", "gateway",
+            "files", "whimbrel", "terminal", "bench",
         ],
     ),
     ("device", &["acl", "platform", "bdi"]),

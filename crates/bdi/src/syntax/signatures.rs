@@ -95,7 +95,7 @@ const ACTIONS: &[(&str, ActionKind, u8, u8)] = &[
     ("delete", Query, 3, 4),
     ("desire", Query, 1, 2),
     ("df_deregister", Step, 1, 2),
-    ("df_register", Step, 1, 2),
+    ("df_register", Step, 1, 3),
     ("df_search", Query, 2, 3),
     ("df_subscribe", Step, 1, 2),
     ("difference", Query, 3, 3),

@@ -445,6 +445,21 @@ fn services_register_with_their_types() {
 }
 
 #[test]
+fn registered_service_may_have_properties() {
+    let printed = lines(
+        r#"
+        !go.
+        +!go <- .df_register(cook, meals, [price(5), fast, input([item(string)])]); .df_register(cook, meals, [price(6)]);
+                .df_search(cook, meals, L); .length(L, N); .print(N);
+                !wrong.
+        +!wrong <- .df_register(cook, meals, [price(5, 6)]).
+        -!wrong[error(Error)] <- .print(Error).
+        "#,
+    );
+    assert_eq!(printed, ["1", "wrong_arguments"]);
+}
+
+#[test]
 fn subscriber_learns_of_providers() {
     let printed = lines(
         r#"

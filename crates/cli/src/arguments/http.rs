@@ -6,6 +6,7 @@ use clap::Args;
 use whimbrel::node::http_port::{self, Http};
 
 use super::a2a::A2aArguments;
+use super::mcp::McpArguments;
 use super::run::PORTS;
 
 /// Address of a node's HTTP port, and access to it.
@@ -49,6 +50,8 @@ pub struct HttpArguments {
     pub http_key: Option<PathBuf>,
     #[command(flatten)]
     pub a2a: A2aArguments,
+    #[command(flatten)]
+    pub mcp: McpArguments,
 }
 
 impl HttpArguments {
@@ -65,6 +68,7 @@ impl HttpArguments {
             certificate: self.http_certificate.clone(),
             key: self.http_key.clone(),
             a2a: self.a2a.options(),
+            mcp: self.mcp.options(),
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod faults;
 mod help;
 mod http;
 mod look;
+mod mcp;
 mod meanings;
 mod minds;
 mod mtp;
@@ -54,6 +55,7 @@ pub use self::look::{
     AgentsArguments, DeadLettersArguments, DfArguments, LinksArguments, LogArguments, NodesArguments, Order,
     PsArguments, SniffArguments, TopicsArguments,
 };
+pub use self::mcp::McpBridgeArguments;
 pub use self::minds::{DebugArguments, DebugWord, MindArguments};
 pub use self::proof::{ProveArguments, VerifyArguments};
 pub use self::run::{GuardingArguments, JoinArguments, RunArguments, SummaryForm};
@@ -129,6 +131,7 @@ pub enum Command {
     #[cfg(feature = "wasm")]
     Agent(AgentArguments),
     Session(SessionArguments),
+    Mcp(McpBridgeArguments),
     Codec(CodecArguments),
     Ca(CaArguments),
     Enrol(EnrolArguments),

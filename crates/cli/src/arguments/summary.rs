@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Inspect a running society", &["ps", "agents", "sniff", "log", "mind", "df", "topics", "links", "dead-letters"]),
     ("Talk to agents in AgentSpeak", &["repl", "ask", "tell", "untell", "achieve", "create", "clone", "load"]),
     ("Act on a running society", &["send", "suspend", "resume", "debug", "kill", "stop"]),
-    ("Move agents, and admit external ones", &["move", "recall", "advise", "agent", "session"]),
+    ("Move agents, and admit external ones", &["move", "recall", "advise", "agent", "session", "mcp"]),
     ("Certificates and evidence", &["ca", "enrol", "prove", "verify"]),
     (
         "Stores, encodings, benchmarks, shells, help, editors",

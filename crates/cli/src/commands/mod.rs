@@ -46,6 +46,7 @@ pub mod life;
 pub mod links;
 pub mod log;
 pub mod lsp;
+pub mod mcp;
 pub mod mind;
 pub mod new;
 pub mod nodes;

@@ -5,6 +5,7 @@ mod everywhere;
 mod hostile;
 mod https;
 mod live;
+mod mcp;
 mod openapi;
 mod opening;
 mod output;

@@ -292,6 +292,7 @@ fn transcripts_are_replayed_over_websockets() {
             tls: None,
             auditor: None,
             a2a: None,
+            mcp: None,
         };
         let gateway = Gateway::open(config, listener, port.threads()).expect("a socket");
         let mut node = WebNode { address: gateway.address().to_string(), socket: None, came: VecDeque::new() };

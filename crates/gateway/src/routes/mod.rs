@@ -38,6 +38,7 @@ pub(crate) fn router(shared: Arc<GatewayState>) -> Router {
         table::routes().into_iter().fold(Router::new(), |router, route| router.route(route.path, route.handler));
     routed
         .merge(doors::a2a::routes())
+        .merge(doors::mcp::routes())
         .method_not_allowed_fallback(otherwise)
         .fallback(elsewhere)
         .layer(DefaultBodyLimit::max(HTTP_BODY_BYTES_MAX))

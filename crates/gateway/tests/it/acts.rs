@@ -98,6 +98,7 @@ impl Port {
             tls: None,
             auditor: Some(Arc::clone(&node) as Arc<dyn Auditor>),
             a2a: None,
+            mcp: None,
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let gateway = Gateway::open(config, listener, runtime.handle()).unwrap();

@@ -2,6 +2,8 @@
 
 #[path = "../../../../fuzz/src/a2a.rs"]
 mod a2a;
+#[path = "../../../../fuzz/src/mcp.rs"]
+mod mcp;
 #[path = "../../../../fuzz/src/mtp.rs"]
 mod mtp;
 #[path = "../../../../fuzz/src/replay.rs"]
@@ -40,4 +42,14 @@ fn xmpp_streams_are_replayed() {
 #[test]
 fn changed_xmpp_streams_do_no_harm() {
     change(&xmpp::seeds(), 200, xmpp::xmpp_stream);
+}
+
+#[test]
+fn mcp_messages_are_replayed() {
+    replay("mcp_messages", mcp::mcp_messages);
+}
+
+#[test]
+fn changed_mcp_messages_do_no_harm() {
+    change(&mcp::seeds(), 300, mcp::mcp_messages);
 }

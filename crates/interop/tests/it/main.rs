@@ -3,4 +3,5 @@
 
 mod a2a;
 mod fuzz;
+mod mcp_exchanges;
 mod mtp_round_trip;

@@ -164,6 +164,8 @@ pub struct Df {
     messages: VecDeque<AclMessage>,
     changes: VecDeque<DfChange>,
     observed: bool,
+    /// Number of changes of entries so far.
+    revision: u64,
     /// Wall clock at the platform's start, if known.
     start_wall_ms: Option<u64>,
 }
@@ -182,6 +184,7 @@ impl Df {
             messages: VecDeque::new(),
             changes: VecDeque::new(),
             observed: false,
+            revision: 0,
             start_wall_ms: None,
         }
     }
@@ -217,6 +220,11 @@ impl Df {
     /// Returns true if messages wait: the agent `df`, or the code that sends for it, should have a turn.
     pub fn has_messages(&self) -> bool {
         !self.messages.is_empty()
+    }
+
+    /// Returns a number that grows with each change of an entry: lists made of the entries are renewed when it grew.
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// Returns the next change, if changes are observed.
@@ -411,6 +419,25 @@ impl Df {
         }
     }
 
+    /// Adds a service with all that it says to the agent's entry, which is made if there is none. It replaces one of
+    /// the same name and type.
+    ///
+    /// # Errors
+    /// The entry has too many services.
+    pub fn offer_service(&mut self, agent: Aid, service: ServiceDescription, now: Time) -> Result<(), RegisterError> {
+        self.handle_timeout(now);
+        let agent = self.local(agent);
+        let Some(entry) = self.entry(agent) else {
+            return self.register(DfDescription::of(agent).with(service), now);
+        };
+        let mut description = entry.description.clone();
+        description.services.retain(|other| (other.name, other.kind) != (service.name, service.kind));
+        match self.modify(description.with(service), now) {
+            Err(ModifyError::Description(error)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Adds services behind the `count` services of the agent's entry. Does nothing if it has another number, or there
     /// is no entry.
     ///
@@ -569,6 +596,7 @@ impl Df {
     }
 
     fn insert(&mut self, number: Number, entry: DfEntry) {
+        self.revision += 1;
         keys(&entry.description).for_each(|key| self.index.add(key, number));
         if entry.expires < Time::NEVER {
             self.leases.insert((entry.expires, number));
@@ -579,6 +607,7 @@ impl Df {
 
     fn take(&mut self, number: Number) -> Option<DfEntry> {
         let entry = self.entries.remove(&number)?;
+        self.revision += 1;
         keys(&entry.description).for_each(|key| self.index.remove(key, number));
         self.leases.remove(&(entry.expires, number));
         self.by_agent.remove(&entry.agent);

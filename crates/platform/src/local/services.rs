@@ -8,6 +8,7 @@ use whimbrel_acl::{Aid, Symbol};
 use super::host::LocalHost;
 use super::registry::LocalRegistry;
 use crate::ams::{AgentKind, NewAgent};
+use crate::df::ServiceDescription;
 use crate::environment::NodeEnvironment;
 use crate::policy::{Action, Policy};
 use crate::services::{AgentSource, CreateAgent, CreateError, LogLevel, OfferError};
@@ -127,6 +128,16 @@ impl<H: LocalHost> Services for LocalServices<H> {
         }
         self.registry.df().add_service(agent, service, kind, self.now())?;
         self.host.offered(agent, service, kind, true);
+        Ok(())
+    }
+
+    fn df_offer(&self, agent: Aid, service: ServiceDescription) -> Result<(), OfferError> {
+        let (name, kind) = (service.name, service.kind);
+        if !self.policy().allows(self.principal(agent), Action::Register, name.as_str()) {
+            return Err(OfferError::Forbidden(name.to_string()));
+        }
+        self.registry.df().offer_service(agent, service, self.now())?;
+        self.host.offered(agent, name.as_str(), kind.as_str(), true);
         Ok(())
     }
 

@@ -185,6 +185,26 @@ fn simple_form_tells_provider_once() {
 }
 
 #[test]
+fn offered_service_replaces_its_namesake() {
+    let (mut df, bob) = (Df::new("here"), Aid::local("bob"));
+    let sell = |price: i64| ServiceDescription {
+        properties: vec![("price".into(), Value::Int(price))],
+        ..ServiceDescription::new("sell", "shop")
+    };
+    let before = df.revision();
+    df.add_service(bob, "sell", "", NOW).unwrap();
+    df.offer_service(bob, sell(5), NOW).unwrap();
+    df.offer_service(bob, sell(6), NOW).unwrap();
+    let services = &df.description_of(bob).expect("an entry").services;
+    assert_eq!(services[..], [ServiceDescription::new("sell", ""), sell(6)]);
+    let revision = df.revision();
+    assert!(revision > before);
+    df.search(&DfQuery::all(DfDescription::offering("sell", "")), NOW);
+    assert_eq!(df.revision(), revision, "a search changes nothing");
+    assert!(df.remove_service(bob, "sell", "shop", NOW) && df.revision() > revision);
+}
+
+#[test]
 fn services_and_subscriptions_are_limited() {
     let mut df = Df::new("home");
     let mut many = DfDescription::of(Aid::local("bob"));

@@ -1,7 +1,9 @@
 //! Doors to other agent platforms: options of a node, and the platform as the doors see it.
 
 pub mod a2a;
+pub mod mcp;
 pub mod mtp;
+mod platform_society;
 pub mod xmpp;
 
 use std::sync::Arc;

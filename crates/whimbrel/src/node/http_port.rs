@@ -20,6 +20,7 @@ use super::ending::Farewell;
 use super::{Notes, open_files};
 use crate::WebSessions;
 use crate::doors::a2a::A2aOptions;
+use crate::doors::mcp::McpOptions;
 
 /// Default address of the console; if it is taken, any free port is used.
 const USUAL: &str = "127.0.0.1:8420";
@@ -61,6 +62,8 @@ pub struct HttpOptions {
     pub key: Option<PathBuf>,
     /// Agents that are published over A2A.
     pub a2a: A2aOptions,
+    /// Services of agents that are offered over MCP.
+    pub mcp: McpOptions,
 }
 
 /// Inputs of a node's HTTP port.
@@ -146,6 +149,9 @@ impl HttpSetup<'_> {
             if !self.options.a2a.published.is_empty() {
                 bail!("--a2a publishes agents at the HTTP port, and the node has none: give --http");
             }
+            if !self.options.mcp.offered.is_empty() {
+                bail!("--mcp offers services at the HTTP port, and the node has none: give --http");
+            }
             return Ok(None);
         };
         let tls = self.tls(&listener)?;
@@ -164,8 +170,9 @@ impl HttpSetup<'_> {
         } else {
             (None, access)
         };
-        let (public, notes, a2a) = (self.options.public.clone(), self.notes.clone(), self.options.a2a.clone());
-        Ok(Some(HttpPort { listener, own, public, tls, access, token, pages, credentials, notes, a2a }))
+        let (public, notes) = (self.options.public.clone(), self.notes.clone());
+        let (a2a, mcp) = (self.options.a2a.clone(), self.options.mcp.clone());
+        Ok(Some(HttpPort { listener, own, public, tls, access, token, pages, credentials, notes, a2a, mcp }))
     }
 }
 
@@ -242,6 +249,7 @@ pub struct HttpPort {
     credentials: Option<PathBuf>,
     notes: Notes,
     a2a: A2aOptions,
+    mcp: McpOptions,
 }
 
 impl HttpPort {
@@ -275,13 +283,17 @@ impl HttpPort {
         platform: &Platform,
     ) -> anyhow::Result<Arc<Gateway>> {
         let console = self.console()?;
-        let Self { listener, own, tls, access, pages, credentials, notes, a2a, .. } = self;
+        let Self { listener, own, tls, access, pages, credentials, notes, a2a, mcp, .. } = self;
         let held = Arc::new(WebSessions::of(sessions));
         let published = a2a.config(platform)?;
         if published.is_some() {
             notes.news(&format!("published over A2A: {}", a2a.addresses(&console.here())));
         }
-        let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor, a2a: published };
+        let mcp = mcp.config(platform)?;
+        if mcp.is_some() {
+            notes.news(&format!("MCP is at {}/mcp", console.here()));
+        }
+        let config = GatewayConfig { operator, sessions: Some(held), access, pages, tls, auditor, a2a: published, mcp };
         let gateway = Arc::new(Gateway::open(config, listener, sessions.threads())?);
         own.map(|own| gateway.listen_also(own, sessions.threads())).transpose()?;
         let is_everywhere = console.address.ip().is_unspecified();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use whimbrel_acl::{Aid, Annots, Structure, Symbol, Value, sym};
+use whimbrel_platform::df::ServiceDescription;
 use whimbrel_platform::duration;
 use whimbrel_platform::environment::ActError;
 use whimbrel_platform::policy::{Action, Principal};
@@ -171,12 +172,31 @@ fn service(call: &StepCall<'_, '_>, default: &str) -> (String, String) {
     (name_of(call.arg(0)), kind)
 }
 
-/// `.df_register(Service [, Type])`.
+/// `.df_register(Service [, Type [, Properties]])`: properties are terms as `price(5)`.
 pub fn df_register(call: &mut StepCall<'_, '_>) -> Result<StepProgress, Failure> {
     let (service, kind) = service(call, DEFAULT_SERVICE_TYPE);
+    let (services, agent) = (call.cycle.services, call.cycle.aid);
     // A refusal is in the node's log. Jason refuses no agent, so plans do not expect it.
-    let _ = call.cycle.services.df_register(call.cycle.aid, &service, &kind);
+    let _ = match call.args.get(2) {
+        None => services.df_register(agent, &service, &kind),
+        Some(list) if list.is_list() => {
+            let properties: Option<Vec<_>> = list.items().map(property).collect();
+            let wrong = || Failure::wrong_argument(call.call, "properties are terms with one value, as price(5)");
+            let properties = properties.ok_or_else(wrong)?;
+            services.df_offer(agent, ServiceDescription { properties, ..ServiceDescription::new(&*service, &*kind) })
+        }
+        Some(_) => return Err(Failure::wrong_argument(call.call, "third argument must be a list of properties")),
+    };
     Ok(StepProgress::Done)
+}
+
+/// Returns a property of a service: `price(5)`, or `fast`, which is true.
+fn property(term: &Value) -> Option<(Symbol, Value)> {
+    match term.args() {
+        [] => Some((term.functor()?, Value::Bool(true))),
+        [value] => Some((term.functor()?, value.clone())),
+        _ => None,
+    }
 }
 
 /// `.df_deregister(Service [, Type])`.

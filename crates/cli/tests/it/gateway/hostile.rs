@@ -202,6 +202,10 @@ fn health_answer_is_shared() {
 }
 
 /// Browsers ask first whether a page of another origin may send a token.
+/// Headers that pages of accepted origins may send.
+const ALLOWED: &str = "authorization, content-type, a2a-version, a2a-extensions, \
+                       mcp-protocol-version, mcp-method, mcp-name, mcp-session-id";
+
 #[test]
 fn allowed_origins_pass_preflight() {
     let node = HttpNode::with(&["--http-origin", "https://bees.example"]);
@@ -218,10 +222,7 @@ fn allowed_origins_pass_preflight() {
     assert_eq!((told.status, told.body.as_str()), (204, ""));
     assert_eq!(told.header("access-control-allow-origin"), Some("https://bees.example"));
     assert_eq!(told.header("access-control-allow-methods"), Some("GET, HEAD, POST, DELETE"));
-    assert_eq!(
-        told.header("access-control-allow-headers"),
-        Some("authorization, content-type, a2a-version, a2a-extensions")
-    );
+    assert_eq!(told.header("access-control-allow-headers"), Some(ALLOWED));
     assert_eq!(told.header("access-control-allow-private-network"), Some("true"));
     let refused = ask("https://evil.example");
     assert_eq!((refused.status, refused.header("access-control-allow-origin")), (403, None));
