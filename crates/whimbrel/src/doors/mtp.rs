@@ -41,7 +41,9 @@ impl std::str::FromStr for MtpPeer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (platform, address) = match text.split_once("=http") {
+        // An address may contain `=http`, too.
+        let named = text.split_once("=http").filter(|_| !text.starts_with("http://"));
+        let (platform, address) = match named {
             Some((platform, rest)) => (Some(platform.to_owned()), format!("http{rest}")),
             None => (None, text.to_owned()),
         };
