@@ -296,6 +296,7 @@ fn lifetime_holds_on_every_node() {
         nodes.settle();
         nodes.homes("tourist").is_empty()
     });
-    assert!(began.elapsed() >= lifetime, "{:?}", began.elapsed());
+    // A shard looks at the clock once in a round, and a lifetime begins with that look.
+    assert!(began.elapsed() + Duration::from_millis(50) >= lifetime, "{:?}", began.elapsed());
     nodes.counters();
 }
