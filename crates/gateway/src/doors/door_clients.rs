@@ -37,6 +37,11 @@ impl DoorTokens {
         Self { hashes, node }
     }
 
+    /// Returns true if all clients need a token.
+    pub fn are_needed(&self) -> bool {
+        !self.hashes.is_empty()
+    }
+
     /// Returns the client that sent these headers, with the role of its token. Without tokens, any client of this
     /// machine is accepted.
     pub fn client(&self, headers: &HeaderMap, role: Option<Role>, from: IpAddr) -> Option<DoorClient> {

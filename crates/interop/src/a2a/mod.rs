@@ -7,7 +7,6 @@
 pub mod acl;
 pub mod card;
 mod error;
-mod levels;
 mod moment;
 mod object;
 mod proxy;

@@ -7,7 +7,8 @@ use whimbrel_platform::limits::{A2A_BODY_BYTES_MAX, A2A_ID_BYTES_MAX, A2A_JSON_L
 
 use super::error::{A2aError, A2aErrorKind, shortened};
 use super::object::{A2aMessage, MessageRole, TaskState};
-use super::{levels, shape03};
+use super::shape03;
+use crate::json::has_few_levels;
 
 /// Version of the protocol that a client speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +153,7 @@ pub(super) fn parse(body: &[u8]) -> Result<Json, A2aError> {
     if body.len() > A2A_BODY_BYTES_MAX {
         return Err(bad(format!("the body has {} bytes: at most {A2A_BODY_BYTES_MAX}", body.len())));
     }
-    if !levels::fits(body, A2A_JSON_LEVELS_MAX) {
+    if !has_few_levels(body, A2A_JSON_LEVELS_MAX) {
         return Err(bad(format!("the JSON is nested too deep: at most {A2A_JSON_LEVELS_MAX} levels")));
     }
     serde_json::from_slice(body).map_err(|error| bad(format!("the body is no JSON: {error}")))

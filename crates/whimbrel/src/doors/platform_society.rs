@@ -7,6 +7,8 @@ use whimbrel_platform::services::CreateError;
 use whimbrel_platform::{AgentBody, Services};
 use whimbrel_runtime::Platform;
 
+/// Minimum length of a token after a name: fewer bytes are the end of a token in base64.
+const TOKEN_BYTES_MIN: usize = 8;
 /// Name of a client whose token is given without one.
 const CLIENT: &str = "client";
 
@@ -34,7 +36,7 @@ pub(super) fn named_token(text: &str) -> (String, String) {
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
     match text.split_once('=') {
-        Some((name, token)) if is_name(name) => (name.to_owned(), token.to_owned()),
+        Some((name, token)) if is_name(name) && token.len() >= TOKEN_BYTES_MIN => (name.to_owned(), token.to_owned()),
         _ => (CLIENT.to_owned(), text.to_owned()),
     }
 }
@@ -49,8 +51,8 @@ mod tests {
             let (name, token) = named_token(text);
             format!("{name} {token}")
         };
-        assert_eq!(read("alice=secret"), "alice secret");
-        assert_eq!(read("c2VjcmV0=="), "c2VjcmV0 =", "a name is what stands before the first `=`");
-        assert_eq!((read("Secret=x").as_str(), read("secret").as_str()), ("client Secret=x", "client secret"));
+        assert_eq!(read("alice=secret-1"), "alice secret-1");
+        assert_eq!(read("c2VjcmV0cw=="), "client c2VjcmV0cw==", "a token in base64");
+        assert_eq!((read("Secret=xyz").as_str(), read("secret").as_str()), ("client Secret=xyz", "client secret"));
     }
 }

@@ -1,7 +1,6 @@
 //! Door for A2A: the shell around the tasks of clients.
 
 mod answer;
-mod clients;
 mod request;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +27,7 @@ use whimbrel_platform::limits::{
 use whimbrel_platform::policy::Pattern;
 use whimbrel_platform::services::CreateError;
 
-use self::clients::ClientTokens;
+use crate::doors::door_clients::DoorTokens;
 use crate::shared::GatewayState;
 
 /// Longest pause between two looks at the timers.
@@ -60,7 +59,7 @@ type Told = Result<Arc<TaskUpdate>, A2aError>;
 pub(crate) struct A2aDoor {
     society: Arc<dyn SocietyPort>,
     published: Vec<Pattern>,
-    tokens: ClientTokens,
+    tokens: DoorTokens,
     desk: Mutex<TaskDesk>,
     /// Wakes the timer when an earlier moment is due.
     earlier: Arc<Notify>,
@@ -92,7 +91,7 @@ impl A2aDoor {
         let door = Arc::new_cyclic(|me| Self {
             society,
             published,
-            tokens: ClientTokens::of(&tokens, node),
+            tokens: DoorTokens::of(&tokens, node),
             desk: Mutex::new(desk),
             earlier: Arc::default(),
             random: SystemRandom::new(),

@@ -28,7 +28,7 @@ use whimbrel_platform::policy::{Action, Verdict};
 
 use super::A2aDoor;
 use super::answer::{AnswerForm, EventSource, OperationResult, TaskWatch, json};
-use super::clients::KnownClient;
+use crate::doors::door_clients::DoorClient;
 use crate::routes::State;
 use crate::server::{ClientAddress, TokenRole};
 use crate::shared::GatewayState;
@@ -49,7 +49,7 @@ const BODY_PATIENCE: Duration = Duration::from_millis(A2A_BODY_PATIENCE_MS);
 struct ClientRequest<'a> {
     state: &'a GatewayState,
     door: &'a Arc<A2aDoor>,
-    client: KnownClient,
+    client: DoorClient,
     agent: Aid,
     from: IpAddr,
     /// Extension that a header names.
@@ -78,7 +78,9 @@ pub(super) async fn serve(
         let is_strict = is_strict || version_of(version).is_ok_and(|version| version == Some(Dialect::V1));
         return door.card(&state, agent, &parts.headers, !is_strict);
     }
-    let Some(client) = door.tokens.client(&parts.headers, role, from.ip()) else {
+    // Who may only look may not have agents work.
+    let client = door.tokens.client(&parts.headers, role, from.ip());
+    let Some(client) = client.filter(|client| client.role != Some(Role::Viewer)) else {
         return unauthenticated(&state, from.ip(), path).await;
     };
     let extension = extension_of(&parts.headers);

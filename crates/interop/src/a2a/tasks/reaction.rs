@@ -1,6 +1,8 @@
 //! Effects of an agent's message on the task that it is about.
 
-use whimbrel_acl::{AclMessage, Performative, Symbol, Value, sym};
+use whimbrel_acl::{AclMessage, Performative, Symbol, Value};
+
+use crate::kqml::fipa_of;
 
 /// Parameter of an agent's `inform`: the artifact that it belongs to.
 pub const ARTIFACT_PARAMETER: &str = "X-a2a-artifact";
@@ -56,19 +58,6 @@ pub(super) struct ReactionFacts {
     pub goes_on: bool,
     /// True if the client may still be answered without a task.
     pub is_unknown: bool,
-}
-
-/// Returns FIPA's performative with the meaning of KQML's, or the performative itself.
-pub(super) fn fipa_of(performative: Performative) -> Performative {
-    let Performative::Other(name) = performative else { return performative };
-    match name {
-        sym::TELL | sym::SIGNAL => Performative::Inform,
-        sym::UNTELL => Performative::Disconfirm,
-        sym::ACHIEVE => Performative::Request,
-        sym::ASK_ONE | sym::ASK_ALL | sym::ASK_HOW => Performative::QueryRef,
-        sym::UNACHIEVE => Performative::Cancel,
-        _ => performative,
-    }
 }
 
 /// Returns the effect of an agent's message.
@@ -150,9 +139,6 @@ mod tests {
         assert_eq!(count(&Reaction::Rejected), 2);
         assert_eq!((count(&Reaction::Failed), count(&Reaction::Canceled)), (1, 1));
         assert_eq!(effects.iter().filter(|effect| matches!(effect, Reaction::Completed(_))).count(), 3);
-        for (kqml, fipa) in [("tell", Performative::Inform), ("askOne", Performative::QueryRef)] {
-            assert_eq!(fipa_of(Performative::named(kqml.into())), fipa);
-        }
     }
 
     #[test]
