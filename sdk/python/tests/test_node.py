@@ -245,10 +245,12 @@ async def test_failures_say_what_to_do(society: Society) -> None:
             await bob.ask([], "to whom?")
         with pytest.raises(RefusedError, match="forged-sender"):
             await bob.ask("echo", sender="amy")
+        with pytest.raises(NotUnderstoodError, match="there is no plan for it"):
+            await bob.ask("fern")
         with pytest.raises(DeadlineError, match=r"fern did not answer within 0.05 s"):
-            await bob.ask("fern", timeout=0.05)
+            await bob.ask("fern", None, "propose", timeout=0.05)
         with pytest.raises(TimeoutError if hasattr(asyncio, "timeout") else asyncio.TimeoutError):
-            await asyncio.wait_for(bob.ask("fern"), 0.05)
+            await asyncio.wait_for(bob.ask("fern", None, "propose"), 0.05)
         with pytest.raises(RefuseError):
             await bob.ask("df", Term("dance", 1))
         with pytest.raises(NotUnderstoodError):

@@ -123,7 +123,7 @@ def test_program_needs_no_asyncio() -> None:
         platform.run(late.stop())
         platform.wait(late)
         with pytest.raises(whimbrel.DeadlineError):
-            platform.ask("late", timeout=0.01) if False else platform.ask("node", timeout=0.05)
+            platform.ask("node", None, "propose", timeout=0.05)
 
 
 @needs_node

@@ -6,6 +6,7 @@ import pytest
 from vectors import vectors
 
 from whimbrel.acl import DecodeError, EncodeError, value_from_json, value_to_json
+from whimbrel.acl.values import Map
 from whimbrel.sl import PROFILES, sl_to_value, value_to_sl
 
 
@@ -41,6 +42,12 @@ def test_jades_contents_are_read() -> None:
 
 
 def test_inexpressible_content_is_refused() -> None:
-    for wrong, profile in (([], "fipa-sl"), ([b"x"], "fipa-sl"), (["text"], "fipa-sl"), ([{"a": 1}], "fipa-sl")):
+    for wrong, profile in (
+        ([], "fipa-sl"),
+        ([b"x"], "fipa-sl"),
+        (["text"], "fipa-sl"),
+        ([{"a": 1}], "fipa-sl"),
+        ([Map([([], 1)])], "fipa-sl"),
+    ):
         with pytest.raises(EncodeError):
             value_to_sl(wrong, profile)

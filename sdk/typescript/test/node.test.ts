@@ -157,7 +157,7 @@ describe("on a real node", { skip: WITHOUT_NODE, concurrency: false, timeout: 30
       await assert.rejects(bob.ask({ performative: "request", receivers: "nobody" }), { name: "FailureError" });
       await assert.rejects(bob.ask({ performative: "request", content: "to whom?" }), { name: "RefusedError", code: "no-receiver" });
       await assert.rejects(bob.ask({ performative: "request", receivers: "echo", sender: "amy" }), { name: "RefusedError", code: "forged-sender" });
-      await assert.rejects(bob.ask({ performative: "request", receivers: "fern" }, { timeoutMs: 50 }), { name: "DeadlineError" });
+      await assert.rejects(bob.ask({ performative: "propose", receivers: "fern" }, { timeoutMs: 50 }), { name: "DeadlineError" });
       await assert.rejects(bob.ask({ performative: "request", receivers: "df", content: term("dance") }), { name: "RefuseError" });
       await assert.rejects(bob.ask({ performative: "propose", receivers: "df", content: "?" }), { name: "NotUnderstoodError" });
       assert.throws(() => bob.send({ performative: "inform", receivers: "no@" }), { name: "EncodeError" });

@@ -28,6 +28,7 @@ use whimbrel_platform::policy::{Action, Verdict};
 
 use super::A2aDoor;
 use super::answer::{AnswerForm, EventSource, OperationResult, TaskWatch, json};
+use crate::access::Role;
 use crate::doors::door_clients::DoorClient;
 use crate::routes::State;
 use crate::server::{ClientAddress, TokenRole};

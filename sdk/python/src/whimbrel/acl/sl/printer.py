@@ -6,7 +6,7 @@ import math
 from typing import Any, NoReturn
 
 from ..errors import DecodeError, EncodeError
-from ..values import Atom, Record, Term, Variable, to_value
+from ..values import Atom, Map, Record, Term, Variable, to_value
 from .lexis import (
     ACTIONS,
     BINARY,
@@ -157,7 +157,7 @@ class _Printer:
             return self._frame(value)
         if isinstance(value, Term):
             return self._compound_term(value)
-        if value is None or isinstance(value, (bytes, dict)):
+        if value is None or isinstance(value, (bytes, dict, Map)):
             _inexpressible(value)
         converted = to_value(value)
         return _inexpressible(value) if type(converted) is type(value) else self.term(converted)
