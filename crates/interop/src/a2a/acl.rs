@@ -12,6 +12,7 @@ use whimbrel_platform::limits::A2A_JSON_LEVELS_MAX;
 
 use super::error::A2aError;
 use super::object::{A2aMessage, A2aPart, JsonObject, PartContent};
+use crate::json;
 
 /// URI of the extension that carries ACL messages without loss.
 pub const ACL_EXTENSION: &str = "urn:whimbrel:acl:1";
@@ -323,7 +324,7 @@ fn value_of_part(part: &A2aPart, is_exact: bool) -> Result<Value, A2aError> {
         }
         PartContent::Data(data) => {
             let is_value = part.media_type.as_deref() == Some(VALUE_MEDIA_TYPE) || (!is_exact && is_term(data));
-            if is_value { read_value(data)? } else { value_of_json(data) }
+            if is_value { read_value(data)? } else { json::value_of(data) }
         }
     })
 }
@@ -340,21 +341,4 @@ fn is_term(data: &Json) -> bool {
 fn read_value(data: &Json) -> Result<Value, A2aError> {
     let text = serde_json::to_string(data).map_err(|error| A2aError::invalid(error.to_string()))?;
     value_from_str(&text).map_err(|error| A2aError::invalid(format!("a data part is no value: {error}")))
-}
-
-/// Returns JSON as a value: objects become maps with text as keys.
-pub fn value_of_json(data: &Json) -> Value {
-    match data {
-        Json::Null => Value::Null,
-        Json::Bool(truth) => Value::Bool(*truth),
-        Json::Number(number) => match number.as_i64() {
-            Some(n) => Value::Int(n),
-            None => Value::Num(number.as_f64().unwrap_or_default()),
-        },
-        Json::String(text) => Value::from(text.as_str()),
-        Json::Array(items) => Value::list(items.iter().map(value_of_json).collect::<Vec<_>>()),
-        Json::Object(members) => {
-            Value::map(members.iter().map(|(key, value)| (Value::from(key.as_str()), value_of_json(value))))
-        }
-    }
 }

@@ -139,7 +139,7 @@ impl ServiceSchema {
     /// Checks JSON against the types of members, the required members, and unknown ones if the schema forbids them.
     ///
     /// # Errors
-    /// What does not fit.
+    /// Mismatch, in words.
     pub fn check(&self, members: &JsonMembers) -> Result<(), String> {
         check(&self.to_json(), members)
     }

@@ -60,7 +60,7 @@ impl StateSeal {
     /// Opens the state that a client returned.
     ///
     /// # Errors
-    /// It is forged or too old.
+    /// The state is forged or too old.
     pub fn open(&self, client: &str, state: &str, now_ms: u64) -> Result<PendingQuestion, BadState> {
         let mut bytes = URL_SAFE_NO_PAD.decode(state).map_err(|_| BadState::Forged)?;
         let (nonce, sealed) = bytes.split_at_mut_checked(NONCE_LEN).ok_or(BadState::Forged)?;

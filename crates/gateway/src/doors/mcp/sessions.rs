@@ -97,7 +97,7 @@ impl McpSessions {
     /// Returns the session of a client.
     ///
     /// # Errors
-    /// It is over, unknown, or another client's.
+    /// The session is over, unknown, or another client's.
     pub fn get(&mut self, id: &str, client: &str, now: Time) -> Result<&mut McpSession, McpError> {
         if !self.by_id.contains_key(id)
             && let Some(capabilities) = capabilities_of(id).filter(|_| !self.ended.iter().any(|ended| ended == id))
@@ -113,7 +113,7 @@ impl McpSessions {
     /// Ends the session of a client. Returns its calls.
     ///
     /// # Errors
-    /// It is over, unknown, or another client's.
+    /// The session is over, unknown, or another client's.
     pub fn end(&mut self, id: &str, client: &str, now: Time) -> Result<Vec<CallId>, McpError> {
         self.get(id, client, now)?;
         if self.ended.len() >= MCP_SESSIONS_MAX {
